@@ -1,0 +1,55 @@
+/* The op list of each piece of the model on one rank: kernels and tensor-parallel collectives of forward,
+ * backward, input gradient and weight gradient, in launch order (SPEC.md 7). */
+#pragma once
+
+#include "llm/shape.h"
+#include "net/collective.h"
+
+typedef enum { LLM_RECOMPUTE_NONE, LLM_RECOMPUTE_SELECTIVE, LLM_RECOMPUTE_FULL } LlmRecompute;
+typedef enum { LLM_ATTENTION_FLASH, LLM_ATTENTION_UNFUSED } LlmAttention;
+
+/* How the model is cut as far as one rank's op list is concerned. */
+typedef struct {
+    gint64 tp, cp;
+    gboolean sequence_parallel; /* with tp > 1 */
+    gint64 micro_batch, seq;
+    ClusterDtype dtype;
+    LlmAttention attention;
+    LlmRecompute recompute;
+    gboolean dropout;              /* shape's, or overridden */
+    gboolean gradient_fp32;        /* wgrad accumulates into an fp32 main gradient */
+    gint64 vocab_padded;
+    gboolean fused_kernels;        /* bias+GELU, scale+mask+softmax, bias+dropout+add fused (Megatron, TE) */
+} LlmCut;
+
+typedef enum { LLM_PIECE_EMBEDDING, LLM_PIECE_LAYER, LLM_PIECE_HEAD, LLM_N_PIECES } LlmPiece;
+/* BACKWARD = INPUT_GRAD and WEIGHT_GRAD in the frameworks' order; RECOMPUTE: what is run again before
+ * the backward of the piece (empty for recompute none; selective: the attention core; full: all). */
+typedef enum { LLM_PASS_FORWARD, LLM_PASS_BACKWARD, LLM_PASS_INPUT_GRAD, LLM_PASS_WEIGHT_GRAD,
+               LLM_PASS_RECOMPUTE, LLM_N_PASSES } LlmPass;
+
+typedef enum { LLM_OP_GEMM, LLM_OP_ATTENTION, LLM_OP_MEMORY, LLM_OP_COLLECTIVE } LlmOpKind;
+
+typedef struct {
+    const char *name; /* static: "qkv", "attention_out", "norm", "all_gather" ... */
+    LlmOpKind kind;
+    union {
+        CostGemm gemm;
+        CostAttention attention;
+        struct { CostMemoryKernel kernel; double bytes; } memory;
+        struct { NetOp op; gint64 bytes; } collective; /* over the TP group, on the TP stream */
+    };
+    /* Index in this list of an earlier op on the *other* stream that must be complete first; -1: none.
+     * Ops of one stream run in list order anyway. A blocking collective is one whose next compute op waits
+     * for it; an overlapped one is waited for later. */
+    int wait;
+    double flops; /* 2mnk and the like; 0 for the others */
+} LlmOp;
+
+/* GArray of LlmOp; caller frees (g_array_unref). */
+GArray *llm_ops(const LlmShape *shape, const LlmCut *cut, LlmPiece piece, LlmPass pass);
+
+/* Bytes that stay alive from the piece's forward to its backward, per microbatch (SPEC.md 10.2, 10.4) with the
+ * cut's recompute; and what only its own backward needs while it runs (recomputed activations, logits). */
+double llm_activation_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece);
+double llm_transient_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece);

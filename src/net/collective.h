@@ -1,0 +1,55 @@
+/* Time of one collective or point-to-point transfer when it is alone, and what it puts on each link.
+ *
+ * `bytes` follows nccl-tests' "size": all_reduce, broadcast, send_recv: bytes of the buffer of one rank;
+ * all_gather: bytes received in all (n times the input); reduce_scatter: bytes of the whole input;
+ * all_to_all: bytes of one rank's whole buffer. Model: see NOTES in ring.c, tree.c, nvls.c. */
+#pragma once
+
+#include "cost/kernel.h"
+
+typedef enum {
+    NET_ALL_REDUCE, NET_ALL_GATHER, NET_REDUCE_SCATTER, NET_ALL_TO_ALL, NET_BROADCAST, NET_SEND_RECV,
+    NET_N_OPS
+} NetOp;
+const char *net_op_name(NetOp op); /* as in collective.tsv */
+
+/* The shape of a group as far as time is concerned. */
+typedef struct {
+    guint ranks;          /* n */
+    guint nodes;          /* N: nodes it touches */
+    guint ranks_per_node; /* most ranks on one node */
+    guint nics;           /* NICs its ranks on one node use together (>= 1 when nodes > 1) */
+} NetGroup;
+/* From the members' global ranks. */
+NetGroup net_group_of(const ClusterSystem *system, const guint *ranks, guint n);
+
+/* Kinds of load on links, as SimWork.load[] indices; unit: bytes. */
+typedef enum { NET_LOAD_NVLINK, NET_LOAD_NIC, NET_LOAD_HBM, NET_LOAD_SM } NetLoad;
+
+typedef struct {
+    CostTime time;
+    const char *algorithm; /* "ring", "tree", "nvls", "direct", "measured" */
+    const char *protocol;  /* "LL", "LL128", "Simple" or "" */
+    double nvlink_bytes;   /* through each member's NVLink port, each direction */
+    double nic_bytes;      /* through each NIC that the group uses on a node, each direction */
+} NetTime;
+
+typedef struct NetBook NetBook; /* collective.tsv and the model's constants fitted to it */
+
+NetBook *net_book_load(const ClusterSystem *system, GError **error);
+void net_book_free(NetBook *book);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(NetBook, net_book_free)
+
+/* n = 1 or bytes = 0 costs 0. */
+NetTime net_collective(const NetBook *book, NetOp op, NetGroup group, gint64 bytes);
+/* One message between two GPUs, in a node or across. */
+NetTime net_point_to_point(const NetBook *book, gboolean same_node, gint64 bytes);
+guint net_book_n_rows(const NetBook *book);
+
+/* Bytes that a ring algorithm sends from each rank: all_reduce 2(n-1)/n*S, all_gather, reduce_scatter and
+ * all_to_all (n-1)/n*S, broadcast and send_recv S. */
+double net_ring_bytes(NetOp op, guint n, double bytes);
+/* Capacities that fluid sharing works with, bytes per second and direction: what a large transfer alone
+ * achieves, never less than any isolated time implies. */
+double net_nvlink_capacity_Bps(const NetBook *book);
+double net_nic_capacity_Bps(const NetBook *book);

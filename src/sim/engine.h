@@ -1,0 +1,81 @@
+/* The discrete-event engine: runs the programs of many ranks.  It knows streams, meetings and shared
+ * resources; it knows no GPU, layer or collective.
+ *
+ * Time is gint64 ns from 0.  Events are totally ordered by (when_ns, sequence of scheduling), so the
+ * same input gives the same output to the byte on any machine.
+ *
+ * Meeting: where ops of several ranks come together (a collective; a send and its receive).
+ * Fluid sharing: an activity of isolated duration D and loads L_k runs at speed x in (0, 1]; at speed
+ * x it uses rate x * w_ik * L_k / D of resource i, w_ik being the weight that its meeting puts on
+ * resource i for load kind k.  Speeds are the max-min fair solution under sum of rates <= capacity
+ * (progressive filling with x <= 1), re-solved at every start and end, and only for the connected
+ * component of activities and resources that changed.  Alone, an activity takes exactly D.
+ */
+#pragma once
+
+#include "sim/program.h"
+
+#define SIM_ERROR (sim_error_quark())
+GQuark sim_error_quark(void);
+typedef enum { SIM_ERROR_DEADLOCK, SIM_ERROR_LIMIT } SimError;
+
+typedef struct SimEngine SimEngine;
+
+SimEngine *sim_engine_new(void);
+void sim_engine_free(SimEngine *e);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimEngine, sim_engine_free)
+
+/* Capacity in load units per second, > 0. Returns the resource's id. */
+guint32 sim_engine_add_resource(SimEngine *e, double capacity_per_s);
+/* `members`: how many simulated ranks must join (>= 1; for eager sends 2). Returns the id;
+ * `n` consecutive ids are made at once for indexed ports. */
+guint32 sim_engine_add_meetings(SimEngine *e, guint members, guint n);
+/* Meetings first..first+n-1 put `weight` times the activity's load of kind `kind` on `resource`. The
+ * list of uses is stored once for the range. */
+void sim_engine_use(SimEngine *e, guint32 first_meeting, guint n, guint32 resource, guint kind,
+                    double weight);
+/* A rank that runs `program` (borrowed); `ports` (copied) binds port -> meeting id. Returns its id. */
+guint32 sim_engine_add_rank(SimEngine *e, const SimProgram *program, const guint32 *ports,
+                            guint n_ports);
+
+/* The only hook for traces and time lines. Called in order of end times. NULL costs nothing. */
+typedef struct {
+    /* op `tag` of `call` ran on (rank, slot) from start to end. */
+    void (*op)(void *user, guint32 rank, guint slot, guint32 tag, guint call, gint64 start_ns,
+               gint64 end_ns);
+    void *user;
+} SimProbe;
+void sim_engine_set_probe(SimEngine *e, const SimProbe *probe);
+
+/* Runs to the end. A deadlock is an error that names each stuck rank's call label and what it waits
+ * for (rank, slot, op index, meeting), at most eight of them, with the cycle when there is one.
+ * Labels and tags are turned into words by `name` (may be NULL): caller's text, transfer full. */
+typedef char *(*SimNamer)(void *user, guint32 rank, guint call, guint32 label);
+gboolean sim_engine_run(SimEngine *e, SimNamer namer, void *user,
+                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+gint64 sim_engine_now(const SimEngine *e);          /* makespan after run */
+guint64 sim_engine_n_events(const SimEngine *e);
+guint64 sim_engine_n_ops(const SimEngine *e);       /* ops completed */
+gint64 sim_engine_rank_end(const SimEngine *e, guint32 rank);
+
+/* When a call's ops on slot 0 ran: from the start of the first to the end of the last (both -1 when the
+ * call has none on slot 0). Kept always: programs are short where op lists are long. */
+void sim_engine_call_span(const SimEngine *e, guint32 rank, guint call, gint64 *ret_start_ns,
+                          gint64 *ret_end_ns);
+/* Total load that went through a resource, and the time it was used at all. */
+double sim_engine_resource_load(const SimEngine *e, guint32 resource);
+gint64 sim_engine_resource_busy_ns(const SimEngine *e, guint32 resource);
+
+/* Critical path: from the op that ended last, back over what released each op last (the previous op of
+ * its stream, the op it waited for, or the member that joined its meeting last; on a tie the op's own
+ * stream), to time 0. Segments come latest first, do not overlap, and cover 0..now exactly. */
+typedef struct {
+    guint32 rank;
+    guint slot;
+    guint32 tag;
+    guint call;
+    gint64 start_ns, end_ns;
+} SimSegment;
+typedef void (*SimPathVisitor)(void *user, const SimSegment *segment);
+void sim_engine_critical_path(const SimEngine *e, SimPathVisitor visit, void *user);

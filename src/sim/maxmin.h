@@ -1,0 +1,21 @@
+/* Max-min fair speeds of activities over shared resources, by progressive filling.
+ *
+ *   maximise speeds lexicographically, smallest first, subject to
+ *     x_j <= 1   and   for each resource i:  sum_j r_ij * x_j <= C_i
+ *   (r_ij: rate of resource i used by activity j at full speed; units of C per second)
+ *
+ * All unfrozen speeds rise together; when a resource saturates, or x = 1 is reached, the activities
+ * concerned freeze (Bertsekas & Gallager, Data Networks, 6.5.2; weighted by r_ij). */
+#pragma once
+
+#include <glib.h>
+
+typedef struct {
+    guint32 resource;
+    double rate;      /* r_ij > 0 */
+} SimUse;
+
+/* `uses` of activity j are uses[first[j] .. first[j+1]-1]; resource indices < n_resources.
+ * Writes speed[0..n_activities-1]. O(uses * rounds), rounds <= min(activities, resources) + 1. */
+void sim_maxmin_solve(guint n_activities, const guint32 *first, const SimUse *uses,
+                      guint n_resources, const double *capacity, double *speed);

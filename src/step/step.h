@@ -1,0 +1,83 @@
+/* One training iteration, simulated: rank programs with costs attached, run by the engine, and the result. */
+#pragma once
+
+#include "llm/flops.h"
+#include "plan/plan.h"
+#include "schedule/schedule.h"
+#include "sim/engine.h"
+#include "units/why.h"
+
+typedef enum {
+    STEP_COMPUTE, STEP_RECOMPUTE, STEP_TP, STEP_CP, STEP_EP, STEP_PP, STEP_DP, STEP_OPTIMIZER, STEP_BUBBLE,
+    STEP_HOST, STEP_OTHER, STEP_N_KINDS
+} StepKind;
+const char *step_kind_name(StepKind kind); /* as in breakdown_s: "compute", "tp_exposed", ... */
+
+/* One pipeline rank (its representative GPU). Times in ns. */
+typedef struct {
+    gint64 pp_rank;
+    gint64 layers;                 /* transformer layers it holds */
+    gint64 start_ns, end_ns;       /* first and last pipeline op: span = end - start */
+    gint64 busy_ns;                /* in F, B (I, W), tensor-parallel waits included */
+    gint64 idle_ns;                /* makespan - busy */
+    gint64 forward_ns, backward_ns; /* mean of one token (per chunk), waits for the pipeline excluded */
+    guint peak_microbatches;       /* most live chunk activations */
+    gint64 parameters;             /* on one GPU */
+    PlanStaticMemory fixed;
+    gint64 activations_bytes, logits_bytes; /* at the peak */
+    gint64 peak_bytes;
+} StepStage;
+
+typedef struct {
+    gint64 time_ns;                /* the iteration, end to end */
+    gint64 makespan_ns;            /* the pipeline: from 0 to the last F or B of any rank */
+    gint64 max_span_ns;
+    double bubble_fraction;        /* (makespan - busy_max)/makespan, SPEC.md 1.1 */
+    double bubble_over_ideal;
+    gint64 breakdown_ns[STEP_N_KINDS]; /* of the critical path; sums to time_ns exactly */
+    GArray *stages;                /* of StepStage, [pp] */
+    double share[3];               /* of compute + communication time on the critical path by CostBasis */
+    gint64 error_ns;               /* one sigma */
+    double model_flops, hardware_flops; /* of the whole iteration, all GPUs */
+    gint64 memory_limit_bytes, memory_peak_bytes;
+    guint memory_peak_stage;
+    guint64 events, ops;
+    guint ranks, ranks_simulated;
+    Why *time_why;                 /* seconds: time_ns by kind and by name */
+} StepResult;
+
+typedef struct {
+    gboolean all_ranks;
+    LlmFlopsConvention convention;
+    /* Optional: called for each op that ran, with words; in order of end times. */
+    void (*trace)(void *user, guint rank, const char *stream, const char *name, const char *kind,
+                  gint64 stage, gint64 microbatch, gint64 start_ns, gint64 end_ns);
+    void *trace_user;
+    /* Optional: called for each F, B, I, W token of each simulated rank after the run, for Gantt charts. */
+    void (*token)(void *user, guint pp_rank, ScheduleToken token, gint64 start_ns, gint64 end_ns);
+    void *token_user;
+} StepOptions;
+
+/* Borrowed books; `schedule` must fit the plan (pp, vpp, microbatches). */
+StepResult *step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const NetBook *net,
+                     const StepOptions *options, GError **error);
+void step_result_free(StepResult *r);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepResult, step_result_free)
+
+/* --- textbook mode: one stage-time each, no model and no hardware ------------------------------- */
+typedef struct {
+    gint64 F, I, W, comm; /* any unit; the result is in the same unit */
+    PlanP2p p2p;          /* ASYNC (comm as latency) or BLOCKING ... */
+} StepUnits;
+typedef struct {
+    gint64 makespan, busy_max, max_span;
+    double bubble_fraction, bubble_over_ideal;
+    gint64 *idle, *span;  /* [pp] */
+    guint n;
+} StepUnitResult;
+StepUnitResult *step_run_units(const Schedule *schedule, const StepUnits *units,
+                               void (*token)(void *user, guint pp_rank, ScheduleToken token, gint64 start,
+                                             gint64 end),
+                               void *user, GError **error);
+void step_unit_result_free(StepUnitResult *r);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepUnitResult, step_unit_result_free)
