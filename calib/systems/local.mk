@@ -1,0 +1,1 @@
+## Measured machines, installed.

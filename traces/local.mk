@@ -1,0 +1,1 @@
+## Published measured runs, installed.
