@@ -1,0 +1,103 @@
+/* Interleaved 1F1B as Megatron-LM runs it, with its microbatch group size N.
+ *
+ * Virtual microbatches k = 0..M*V-1 are (m, c) in groups of N microbatches: all of a group on chunk 0,
+ * then on chunk 1, ...  Rank r warms up with w = min(2(P-1-r) + (V-1)N, M V) forwards, then alternates.
+ * The k-th backward has the microbatch of the k-th forward and the mirrored chunk V-1-c.
+ * Per-chunk times: makespan (M V + P - 1)(F + B); live chunks min(w + 1, M V) (SPEC.md 3.4). */
+#include "config.h"
+
+#include "schedule/types.h"
+
+typedef struct {
+    guint microbatch, chunk;
+} Virtual;
+
+static guint
+group_size(const ScheduleParams *p)
+{
+    return p->group != 0 ? p->group : p->pp;
+}
+
+static char *
+refuse(const ScheduleParams *p)
+{
+    guint P = p->pp, M = p->microbatches, N = group_size(p);
+
+    if (P < 2)
+        return g_strdup("interleaving needs at least 2 pipeline ranks and there is 1; raise --pp, or use "
+                        "--schedule 1f1b with --vpp 1");
+    if (N < P)
+        return g_strdup_printf("the microbatch group of %u is smaller than the %u pipeline ranks; give a "
+                               "group of at least %u", N, P, P);
+    if (N > M)
+        return g_strdup_printf("interleaving over %u pipeline ranks runs microbatches in groups of %u and "
+                               "there are only %u; raise --microbatches to at least %u or lower --pp",
+                               P, N, M, N);
+    if (M % N != 0 && M % N < P)
+        return g_strdup_printf("%u microbatches leave a last group of %u (groups of %u), which is less than "
+                               "the %u pipeline ranks; use %u or %u microbatches", M, M % N, N, P, M - M % N,
+                               N == P ? M - M % N + N : M - M % N + P);
+    return NULL;
+}
+
+static guint
+warmup_of(const ScheduleParams *p, guint rank)
+{
+    return MIN(2 * (p->pp - 1 - rank) + (p->vpp - 1) * group_size(p), p->microbatches * p->vpp);
+}
+
+/* The order of virtual microbatches, the same on every rank. */
+static Virtual *
+new_order(const ScheduleParams *p)
+{
+    guint M = p->microbatches, N = group_size(p), n = 0;
+    Virtual *order = g_new(Virtual, (gsize)M * p->vpp);
+
+    for (guint first = 0; first < M; first += N)
+        for (guint c = 0; c < p->vpp; c++)
+            for (guint m = first; m < MIN(first + N, M); m++)
+                order[n++] = (Virtual) { .microbatch = m, .chunk = c };
+    g_assert(n == M * p->vpp);
+    return order;
+}
+
+static void
+build(const ScheduleParams *p, guint rank, GArray *ret_tokens)
+{
+    g_autofree Virtual *order = new_order(p);
+    guint total = p->microbatches * p->vpp, warmup = warmup_of(p, rank);
+
+    for (guint k = 0; k < total + warmup; k++) {
+        if (k < total)
+            schedule_append(ret_tokens, SCHEDULE_F, order[k].chunk * p->pp + rank, order[k].microbatch);
+        if (k >= warmup) {
+            const Virtual *v = &order[k - warmup];
+            schedule_append(ret_tokens, SCHEDULE_B, (p->vpp - 1 - v->chunk) * p->pp + rank, v->microbatch);
+        }
+    }
+}
+
+static double
+makespan(const ScheduleParams *p, double F, double B)
+{
+    return ((double)p->microbatches * p->vpp + p->pp - 1) * (F + B);
+}
+
+static guint
+peak(const ScheduleParams *p, guint rank)
+{
+    return MIN(warmup_of(p, rank) + 1, p->microbatches * p->vpp);
+}
+
+const ScheduleType schedule_interleaved_megatron = {
+    .name = "interleaved_megatron",
+    .summary = "1F1B over V chunks a rank (also 'interleaved'): bubble / V, more messages and memory",
+    .min_vpp = 2,
+    .max_vpp = G_MAXUINT16,
+    .refuse = refuse,
+    .placement = schedule_place_in_loop,
+    .build = build,
+    .makespan = makespan,
+    .peak = peak,
+    .grouped = TRUE,
+};
