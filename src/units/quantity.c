@@ -314,7 +314,7 @@ format_in(gint64 value, const Unit *unit, int digits)
     int n_whole = 0, n_fraction = 0;
     for (unsigned __int128 left = whole; left > 0; left /= 10)
         n_whole++;
-    int most = digits == 0 ? 18 : digits - MAX(n_whole, 1);
+    int most = digits == 0 ? 18 : digits - n_whole;
     for (; n_fraction < most && rest * scale_up % (guint64)unit->factor != 0; n_fraction++)
         scale_up *= 10;
     unsigned __int128 tail = rest * scale_up;
