@@ -196,7 +196,7 @@ test_round_trip(void)
         if (!units_parse(kind, rounded, &near, NULL))
             g_assert_cmpint(value, >, G_MAXINT64 / 100 * 94);
         else
-            g_assert_cmpfloat(ABS((double)near - (double)value), <=,
+            g_assert_cmpfloat((double)ABS(near - value), <=,
                               (double)value * 0.5001 * pow(10, 1 - digits) + 0.5);
     }
 }
