@@ -1,1 +1,17 @@
-## Sources of the layer step.
+libdtsim_a_SOURCES += \
+	%D%/build.h \
+	%D%/classes.c \
+	%D%/engine.c \
+	%D%/finish.c \
+	%D%/gradient.c \
+	%D%/lower.c \
+	%D%/lower.h \
+	%D%/memory.c \
+	%D%/path.c \
+	%D%/price.c \
+	%D%/program.c \
+	%D%/result.c \
+	%D%/step.c \
+	%D%/step.h \
+	%D%/token.c \
+	%D%/units.c

@@ -1,0 +1,96 @@
+/* Inside of `step`: the tables a step is built from. Not for other layers. */
+#pragma once
+
+#include "step/lower.h"
+#include "step/step.h"
+
+/* What a tag of the engine stands for. */
+typedef struct {
+    const char *name; /* static */
+    StepKind kind;
+    CostBasis basis;
+    double error_frac;
+    gboolean pipeline; /* part of a token: F, B ... (not of start or end of the iteration) */
+} StepOp;
+
+/* An op list with costs attached, ready to be put into templates. */
+typedef struct {
+    SimWork work;
+    guint32 tag;
+    guint slot;
+    int wait;     /* index in the list; -1: none */
+} StepPriced;
+
+/* Ranks that behave alike: same stage, same groups as far as time is concerned. */
+typedef struct {
+    guint pp_rank;
+    guint rank;             /* a global rank of this class */
+    NetGroup tp, dp, embedding, model;
+    GArray *boundary_local; /* gboolean per boundary: both ends on one node */
+    double nic_sharers_p2p; /* ranks of this stage behind one NIC */
+    double nic_sharers_dp;  /* data-parallel groups of this stage behind one NIC */
+    double nic_sharers_tp;
+    GArray *priced[LLM_N_PIECES][LLM_N_PASSES]; /* of StepPriced; made on demand */
+    double flops[LLM_N_PIECES][LLM_N_PASSES];   /* of one run of the list on one rank */
+} StepClass;
+
+typedef struct {
+    guint rank;  /* global */
+    guint class; /* index */
+} StepRank;
+
+typedef struct {
+    const Plan *plan;
+    const Schedule *schedule;
+    const CostBook *cost;
+    const NetBook *net;
+    PlanP2p p2p;
+    GArray *ops;     /* of StepOp, by tag */
+    GArray *classes; /* of StepClass */
+    GArray *ranks;   /* of StepRank: those simulated */
+    GPtrArray *templates; /* owned SimTemplates */
+    GPtrArray *lowered;   /* owned StepLowered, one a class */
+    double flops;         /* executed by all GPUs in one iteration */
+    guint32 wire_tag, sync_tag;
+} StepBuild;
+
+/* classes.c: finds classes and the ranks to simulate. */
+void step_build_classes(StepBuild *b, gboolean all_ranks);
+void step_class_clear(gpointer data);
+
+/* price.c: ops with costs attached. */
+guint32 step_tag(StepBuild *b, const char *name, StepKind kind, CostBasis basis, double error_frac,
+                 gboolean pipeline);
+/* Adds a kernel, a memory-bound kernel or a collective to a template; returns the op's index. */
+guint step_add_memory(StepBuild *b, SimTemplate *t, const char *name, StepKind kind,
+                      CostMemoryKernel kernel, double bytes, gboolean pipeline);
+guint step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKind kind, guint slot,
+                          guint port, NetOp op, NetGroup group, gint64 bytes, gboolean pipeline);
+/* Appends the op list of a piece; returns the index of its first op. What compute ops count as follows from
+ * the pass. */
+guint step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece, LlmPass pass);
+/* FLOPs that one rank executes for a token of a kind on a stage. */
+double step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKind kind);
+SimWork step_wire_work(StepBuild *b, const StepClass *class, guint boundary);
+
+/* token.c: templates of the tokens. */
+SimTemplate *step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolean first,
+                                 gboolean last);
+/* gradient.c: data-parallel traffic.  Parameters of a stage come in buckets of whole layers. */
+gboolean step_reduces_in_backward(const StepBuild *b, guint stage);
+gboolean step_gathers_in_forward(const StepBuild *b);
+/* Layers that fill one bucket of a stage (at least 1). */
+gint64 step_bucket_layers(const StepBuild *b, guint stage);
+/* Reduction of `parameters` gradients on the DP stream, with the pre-scaling that comes before it. */
+void step_add_reduction(StepBuild *b, SimTemplate *t, const StepClass *class, gint64 parameters);
+guint step_add_gather(StepBuild *b, SimTemplate *t, const StepClass *class, gint64 parameters);
+/* finish.c: from the last backward to the next iteration. */
+SimTemplate *step_finish_template(StepBuild *b, const StepClass *class);
+/* program.c: one program a class. */
+void step_build_programs(StepBuild *b);
+/* engine.c: resources, meetings and ranks. */
+SimEngine *step_engine_new(StepBuild *b);
+/* result.c, path.c, memory.c */
+StepResult *step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options);
+void step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r);
+void step_memory(StepBuild *b, StepResult *r);

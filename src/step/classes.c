@@ -1,0 +1,152 @@
+/* Classes: which ranks behave alike, and the representatives that are simulated for them.
+ *
+ * A *column* is all pipeline ranks with the same (tp, cp, dp) coordinates.  Two columns are alike when on
+ * every pipeline rank their groups have the same shape and their messages cross the same kinds of
+ * links.  One column of each kind is simulated (the first in rank order); with all ranks, every one. */
+#include "config.h"
+
+#include <string.h>
+
+#include "step/build.h"
+
+static NetGroup
+group_shape(const StepBuild *b, PlanGroup kind, guint rank)
+{
+    g_autoptr(GArray) members = plan_group(b->plan, kind, rank);
+    return net_group_of(b->plan->system, (const guint *)(gpointer)members->data, members->len);
+}
+
+static guint
+rank_at(const StepBuild *b, PlanPlace place, guint pp)
+{
+    place.pp = pp;
+    return plan_rank(b->plan, place);
+}
+
+static GArray *
+local_boundaries(const StepBuild *b, PlanPlace place)
+{
+    const Schedule *s = b->schedule;
+    GArray *local = g_array_new(FALSE, FALSE, sizeof(gboolean));
+    for (guint boundary = 0; boundary + 1 < s->n_stages; boundary++) {
+        guint from = rank_at(b, place, s->rank_of[boundary]);
+        guint to = rank_at(b, place, s->rank_of[boundary + 1]);
+        gboolean same =
+            cluster_node_of(b->plan->system, from) == cluster_node_of(b->plan->system, to);
+        g_array_append_val(local, same);
+    }
+    return local;
+}
+
+/* Ranks of the same stage, and distinct groups of theirs, that share the rank's NIC. */
+static void
+count_nic_sharers(const StepBuild *b, StepClass *class)
+{
+    const ClusterSystem *system = b->plan->system;
+    guint node = cluster_node_of(system, class->rank), nic = cluster_nic_of(system, class->rank);
+    PlanPlace home = plan_place(b->plan, class->rank);
+    guint first = node * (guint)system->gpus_per_node, ranks = 0, dp_groups = 0, tp_groups = 0;
+    guint end = MIN(first + (guint)system->gpus_per_node, (guint)b->plan->gpus);
+    gint64 seen_dp[64], seen_tp[64]; /* a node's NIC serves a handful of GPUs */
+    for (guint r = first; r < end; r++) {
+        PlanPlace place = plan_place(b->plan, r);
+        if (place.pp != home.pp || cluster_nic_of(system, r) != nic)
+            continue;
+        ranks++;
+        gint64 dp_key = place.tp, tp_key = place.dp * b->plan->spec.cp + place.cp;
+        gboolean new_dp = TRUE, new_tp = TRUE;
+        for (guint i = 0; i < dp_groups; i++)
+            new_dp = new_dp && seen_dp[i] != dp_key;
+        for (guint i = 0; i < tp_groups; i++)
+            new_tp = new_tp && seen_tp[i] != tp_key;
+        if (new_dp && dp_groups < G_N_ELEMENTS(seen_dp))
+            seen_dp[dp_groups++] = dp_key;
+        if (new_tp && tp_groups < G_N_ELEMENTS(seen_tp))
+            seen_tp[tp_groups++] = tp_key;
+    }
+    class->nic_sharers_p2p = ranks;
+    class->nic_sharers_dp = dp_groups;
+    class->nic_sharers_tp = tp_groups;
+}
+
+static StepClass
+class_of_rank(const StepBuild *b, guint rank)
+{
+    PlanPlace place = plan_place(b->plan, rank);
+    StepClass class = {
+        .pp_rank = (guint)place.pp,
+        .rank = rank,
+        .tp = group_shape(b, PLAN_GROUP_TP, rank),
+        .dp = group_shape(b, PLAN_GROUP_DP, rank),
+        .embedding = group_shape(b, PLAN_GROUP_EMBEDDING, rank),
+        .model = group_shape(b, PLAN_GROUP_MODEL, rank),
+        .boundary_local = local_boundaries(b, place),
+    };
+    count_nic_sharers(b, &class);
+    return class;
+}
+
+void
+step_class_clear(gpointer data)
+{
+    StepClass *class = data;
+    g_clear_pointer(&class->boundary_local, g_array_unref);
+    for (guint piece = 0; piece < LLM_N_PIECES; piece++)
+        for (guint pass = 0; pass < LLM_N_PASSES; pass++)
+            g_clear_pointer(&class->priced[piece][pass], g_array_unref);
+}
+
+static gboolean
+shape_equal(NetGroup x, NetGroup y)
+{
+    return x.ranks == y.ranks && x.nodes == y.nodes && x.ranks_per_node == y.ranks_per_node &&
+           x.nics == y.nics;
+}
+
+static gboolean
+class_equal(const StepClass *x, const StepClass *y)
+{
+    return x->pp_rank == y->pp_rank && shape_equal(x->tp, y->tp) && shape_equal(x->dp, y->dp) &&
+           shape_equal(x->embedding, y->embedding) && shape_equal(x->model, y->model) &&
+           x->nic_sharers_p2p == y->nic_sharers_p2p && x->nic_sharers_dp == y->nic_sharers_dp &&
+           x->nic_sharers_tp == y->nic_sharers_tp &&
+           x->boundary_local->len == y->boundary_local->len &&
+           memcmp(x->boundary_local->data, y->boundary_local->data,
+                  x->boundary_local->len * sizeof(gboolean)) == 0;
+}
+
+/* Index of the class in b->classes; takes `class`. */
+static guint
+intern_class(StepBuild *b, StepClass class, gboolean *ret_new)
+{
+    for (guint i = 0; i < b->classes->len; i++)
+        if (class_equal(&g_array_index(b->classes, StepClass, i), &class)) {
+            step_class_clear(&class);
+            return i;
+        }
+    *ret_new = TRUE;
+    g_array_append_val(b->classes, class);
+    return b->classes->len - 1;
+}
+
+/* A column is simulated when it holds a class not met before. Columns are few kinds by construction:
+ * membership of nodes repeats with the node's size. */
+void
+step_build_classes(StepBuild *b, gboolean all_ranks)
+{
+    const PlanSpec *spec = &b->plan->spec;
+    guint pp = (guint)spec->pp;
+    g_autofree StepRank *column = g_new(StepRank, pp);
+    for (gint64 dp = 0; dp < spec->dp; dp++)
+        for (gint64 cp = 0; cp < spec->cp; cp++)
+            for (gint64 tp = 0; tp < spec->tp; tp++) {
+                PlanPlace place = {.tp = tp, .cp = cp, .dp = dp};
+                gboolean is_new = FALSE;
+                for (guint r = 0; r < pp; r++) {
+                    column[r].rank = rank_at(b, place, r);
+                    column[r].class = intern_class(b, class_of_rank(b, column[r].rank), &is_new);
+                }
+                if (is_new || all_ranks)
+                    g_array_append_vals(b->ranks, column, pp);
+            }
+}

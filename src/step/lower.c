@@ -1,0 +1,414 @@
+/* From a schedule to a program: messages and waits of the p2p models M0..M4. */
+#include "config.h"
+
+#include "step/lower.h"
+
+#define FORWARD 0
+#define BACKWARD 1
+
+static const guint send_slot[2] = {STEP_SLOT_SEND_F, STEP_SLOT_SEND_B};
+static const guint recv_slot[2] = {STEP_SLOT_RECV_F, STEP_SLOT_RECV_B};
+static const guint send_wire[2] = {STEP_WIRE_SEND_F, STEP_WIRE_SEND_B};
+static const guint recv_wire[2] = {STEP_WIRE_RECV_F, STEP_WIRE_RECV_B};
+
+/* The state of lowering one rank. */
+typedef struct {
+    const StepLowering *in;
+    StepLowered *out;
+    const GArray *tokens;
+    const SimTemplate **wires; /* [chunk * STEP_N_WIRES + wire], made on demand */
+    const SimTemplate *sync;
+    guint *sent;     /* [tokens] count on the send slot that completes the token's message; 0: none */
+    guint *received; /* [tokens] the same for its input */
+    gboolean *posted;
+    guint *remaining; /* [2 * stages] tokens of a direction still to come, to know the last one */
+    gboolean *seen;   /* [4 * stages] kind has run on the stage */
+    guint *chunk;     /* [stages] */
+} Lowering;
+
+const char *
+step_slot_name(guint slot)
+{
+    static const char *const names[STEP_N_SLOTS] = {
+        "compute", "tensor parallel", "data parallel", "send forward", "receive forward",
+        "send backward", "receive backward", "pipeline group"};
+    g_assert(slot < STEP_N_SLOTS);
+    return names[slot];
+}
+
+guint
+step_wire_port(guint chunk, guint wire)
+{
+    return STEP_PORT_WIRES + chunk * STEP_N_WIRES + wire;
+}
+
+guint
+step_chunk_of(const Schedule *schedule, guint stage)
+{
+    guint chunk = 0;
+    for (guint s = 0; s < stage; s++)
+        chunk += schedule->rank_of[s] == schedule->rank_of[stage];
+    return chunk;
+}
+
+static int
+direction_of(ScheduleToken token)
+{
+    return token.kind == SCHEDULE_F ? FORWARD : BACKWARD;
+}
+
+/* The stage a token takes its input from (F: before, B and I: after), or -1. */
+static int
+source_of(const Schedule *schedule, ScheduleToken token)
+{
+    if (token.kind == SCHEDULE_W)
+        return -1;
+    if (token.kind == SCHEDULE_F)
+        return (int)token.stage - 1;
+    return token.stage + 1u < schedule->n_stages ? token.stage + 1 : -1;
+}
+
+static int
+target_of(const Schedule *schedule, ScheduleToken token)
+{
+    if (token.kind == SCHEDULE_W)
+        return -1;
+    if (token.kind == SCHEDULE_F)
+        return token.stage + 1u < schedule->n_stages ? token.stage + 1 : -1;
+    return (int)token.stage - 1;
+}
+
+gboolean
+step_token_receives(const Schedule *schedule, guint rank, ScheduleToken token)
+{
+    int source = source_of(schedule, token);
+    return source >= 0 && schedule->rank_of[source] != rank;
+}
+
+gboolean
+step_token_sends(const Schedule *schedule, guint rank, ScheduleToken token)
+{
+    int target = target_of(schedule, token);
+    return target >= 0 && schedule->rank_of[target] != rank;
+}
+
+static ScheduleToken
+token_at(const Lowering *l, guint index)
+{
+    return g_array_index(l->tokens, ScheduleToken, index);
+}
+
+static gboolean
+is_eager(const Lowering *l)
+{
+    return l->in->p2p == PLAN_P2P_IDEAL || l->in->p2p == PLAN_P2P_ASYNC;
+}
+
+/* One op on a send or receive slot that joins the message of a microbatch. */
+static const SimTemplate *
+wire_template(Lowering *l, ScheduleToken token, gboolean send)
+{
+    int direction = direction_of(token);
+    guint wire = send ? send_wire[direction] : recv_wire[direction];
+    guint chunk = l->chunk[token.stage];
+    const SimTemplate **place = &l->wires[chunk * STEP_N_WIRES + wire];
+    if (*place)
+        return *place;
+    int peer = send ? target_of(l->in->schedule, token) : source_of(l->in->schedule, token);
+    SimWork work = l->in->wire(l->in->user, MIN((guint)peer, token.stage));
+    if (l->in->p2p == PLAN_P2P_IDEAL)
+        work = (SimWork){0};
+    SimTemplate *t = sim_template_new();
+    guint op = sim_template_add(t, send ? send_slot[direction] : recv_slot[direction], work,
+                                l->in->wire_tag);
+    SimJoin join = !is_eager(l) ? SIM_JOIN_ALL : send ? SIM_JOIN_SEND : SIM_JOIN_RECV;
+    sim_template_join(t, op, join, step_wire_port(chunk, wire), TRUE);
+    if (send || !is_eager(l))
+        sim_template_wait_slot(t, op, STEP_SLOT_COMPUTE);
+    g_ptr_array_add(l->out->templates, t);
+    return *place = t;
+}
+
+static void
+post_send(Lowering *l, guint index)
+{
+    ScheduleToken token = token_at(l, index);
+    if (!step_token_sends(l->in->schedule, l->in->rank, token))
+        return;
+    sim_program_call(l->out->program, wire_template(l, token, TRUE), token.microbatch, 0);
+    l->sent[index] = sim_program_launched(l->out->program, send_slot[direction_of(token)]);
+}
+
+static void
+post_receive(Lowering *l, guint index)
+{
+    if (index >= l->tokens->len || l->posted[index])
+        return;
+    ScheduleToken token = token_at(l, index);
+    l->posted[index] = TRUE;
+    if (!step_token_receives(l->in->schedule, l->in->rank, token))
+        return;
+    sim_program_call(l->out->program, wire_template(l, token, FALSE), token.microbatch, 0);
+    l->received[index] = sim_program_launched(l->out->program, recv_slot[direction_of(token)]);
+}
+
+static void
+await_send(Lowering *l, guint slot, guint index)
+{
+    if (l->sent[index])
+        sim_program_wait(l->out->program, slot, send_slot[direction_of(token_at(l, index))],
+                         l->sent[index]);
+}
+
+static void
+await_receive(Lowering *l, guint slot, guint index)
+{
+    if (index < l->tokens->len && l->received[index])
+        sim_program_wait(l->out->program, slot, recv_slot[direction_of(token_at(l, index))],
+                         l->received[index]);
+}
+
+static void
+synchronise(Lowering *l)
+{
+    if (l->in->sync_ns > 0)
+        sim_program_call(l->out->program, l->sync, 0, 0);
+}
+
+static void
+run_token(Lowering *l, guint index)
+{
+    ScheduleToken token = token_at(l, index);
+    const Schedule *s = l->in->schedule;
+    gboolean first = !l->seen[token.kind * s->n_stages + token.stage];
+    l->seen[token.kind * s->n_stages + token.stage] = TRUE;
+    gboolean last = --l->remaining[token.kind * s->n_stages + token.stage] == 0;
+    const SimTemplate *t = l->in->token(l->in->user, token, first, last);
+    l->out->calls[index] = sim_program_call(l->out->program, t, token.microbatch, index + 1);
+    if (l->in->after)
+        l->in->after(l->in->user, l->out->program, index, token, last);
+}
+
+/* M0, M1: a receive is posted where it is needed; sends are not waited for. */
+static void
+lower_asynchronous(Lowering *l)
+{
+    for (guint i = 0; i < l->tokens->len; i++) {
+        post_receive(l, i);
+        await_receive(l, STEP_SLOT_COMPUTE, i);
+        run_token(l, i);
+        post_send(l, i);
+    }
+}
+
+/* M2: between two tokens one fused batch {send, receive} when they go in opposite directions (both
+ * messages are then exchanged with the same neighbour), two batches in turn when they do not. */
+static void
+lower_blocking(Lowering *l)
+{
+    for (guint i = 0; i < l->tokens->len; i++) {
+        if (!l->posted[i]) {
+            post_receive(l, i);
+            await_receive(l, STEP_SLOT_COMPUTE, i);
+            if (l->received[i])
+                synchronise(l);
+        }
+        run_token(l, i);
+        guint next = i + 1;
+        gboolean fused = next < l->tokens->len &&
+                         direction_of(token_at(l, i)) != direction_of(token_at(l, next));
+        post_send(l, i);
+        if (fused)
+            post_receive(l, next);
+        await_send(l, STEP_SLOT_COMPUTE, i);
+        if (fused)
+            await_receive(l, STEP_SLOT_COMPUTE, next);
+        if (l->sent[i] || (fused && l->received[next]))
+            synchronise(l);
+        else
+            continue;
+        if (!fused && next < l->tokens->len) /* the next receive is posted after this send is over */
+            await_send(l, recv_slot[direction_of(token_at(l, next))], i);
+    }
+}
+
+/* Forwards before the first backward, less the one that is paired with it. */
+static guint
+n_warm_up(const Lowering *l)
+{
+    guint leading = 0, forwards = 0;
+    while (leading < l->tokens->len && token_at(l, leading).kind == SCHEDULE_F)
+        leading++;
+    for (guint i = 0; i < l->tokens->len; i++)
+        forwards += token_at(l, i).kind == SCHEDULE_F;
+    return leading == forwards ? leading : leading - 1;
+}
+
+static guint
+next_of_direction(const Lowering *l, guint index)
+{
+    int direction = direction_of(token_at(l, index));
+    for (guint i = index + 1; i < l->tokens->len; i++)
+        if (token_at(l, i).kind != SCHEDULE_W && direction_of(token_at(l, i)) == direction)
+            return i;
+    return l->tokens->len;
+}
+
+static guint
+first_backward(const Lowering *l)
+{
+    guint i = 0;
+    while (i < l->tokens->len && token_at(l, i).kind == SCHEDULE_F)
+        i++;
+    return i;
+}
+
+/* M3: in the steady state the transfer of the next input of a direction overlaps the op of the other
+ * direction, and a send is waited for one op of its direction later; warm-up and cool-down exchanges
+ * block. */
+static void
+lower_overlapped(Lowering *l)
+{
+    guint warm_up = n_warm_up(l), n = l->tokens->len, last_forward = 0;
+    guint previous[2] = {n, n};
+    for (guint i = 0; i < n; i++)
+        if (token_at(l, i).kind == SCHEDULE_F)
+            last_forward = i;
+    for (guint i = 0; i < n; i++) {
+        int direction = direction_of(token_at(l, i));
+        post_receive(l, i);
+        await_receive(l, STEP_SLOT_COMPUTE, i);
+        run_token(l, i);
+        if (token_at(l, i).kind == SCHEDULE_W)
+            continue;
+        guint next = next_of_direction(l, i);
+        post_send(l, i);
+        post_receive(l, next);
+        if (i + 1 == warm_up && last_forward + 1 > warm_up)
+            post_receive(l, first_backward(l));
+        gboolean steady = i >= warm_up && i <= last_forward + 1;
+        if (!steady) {
+            await_send(l, STEP_SLOT_COMPUTE, i);
+            await_receive(l, STEP_SLOT_COMPUTE, next);
+        } else if (previous[direction] < n) {
+            await_send(l, STEP_SLOT_COMPUTE, previous[direction]);
+        }
+        previous[direction] = i;
+    }
+}
+
+/* M4: after each step (a warm-up F, a pair F B, a cool-down B) one blocking exchange of all that the step
+ * sends and all that the next step receives. */
+static void
+lower_fused(Lowering *l)
+{
+    guint warm_up = n_warm_up(l), n = l->tokens->len;
+    for (guint i = 0, next; i < n; i = next) {
+        gboolean pair = i >= warm_up && i + 1 < n && token_at(l, i).kind == SCHEDULE_F &&
+                        token_at(l, i + 1).kind != SCHEDULE_F;
+        next = i + (pair ? 2 : 1);
+        for (guint j = i; j < next; j++) {
+            post_receive(l, j);
+            await_receive(l, STEP_SLOT_COMPUTE, j);
+        }
+        for (guint j = i; j < next; j++)
+            run_token(l, j);
+        gboolean next_pair = next >= warm_up && next + 1 < n &&
+                             token_at(l, next).kind == SCHEDULE_F &&
+                             token_at(l, next + 1).kind != SCHEDULE_F;
+        guint end = MIN(n, next + (next_pair ? 2 : 1));
+        for (guint j = i; j < next; j++)
+            post_send(l, j);
+        for (guint j = next; j < end; j++)
+            post_receive(l, j);
+        for (guint j = i; j < next; j++)
+            await_send(l, STEP_SLOT_COMPUTE, j);
+        for (guint j = next; j < end; j++)
+            await_receive(l, STEP_SLOT_COMPUTE, j);
+        synchronise(l);
+    }
+}
+
+static void
+count_tokens(Lowering *l)
+{
+    for (guint i = 0; i < l->tokens->len; i++) {
+        ScheduleToken token = token_at(l, i);
+        l->remaining[token.kind * l->in->schedule->n_stages + token.stage]++;
+    }
+}
+
+static void
+lower_by_model(Lowering *l)
+{
+    switch (l->in->p2p) {
+    case PLAN_P2P_IDEAL:
+    case PLAN_P2P_ASYNC:
+        lower_asynchronous(l);
+        break;
+    case PLAN_P2P_BLOCKING:
+        lower_blocking(l);
+        break;
+    case PLAN_P2P_OVERLAPPED:
+        lower_overlapped(l);
+        break;
+    case PLAN_P2P_FUSED:
+        lower_fused(l);
+        break;
+    case PLAN_P2P_AUTO:
+        g_assert_not_reached();
+    }
+}
+
+StepLowered *
+step_lower(const StepLowering *in)
+{
+    const GArray *tokens = in->schedule->ranks[in->rank];
+    StepLowered *out = g_new0(StepLowered, 1);
+    out->program = sim_program_new();
+    out->templates = g_ptr_array_new_with_free_func((GDestroyNotify)sim_template_free);
+    out->calls = g_new0(guint, tokens->len);
+    guint n_chunks = in->schedule->n_stages; /* never more on one rank */
+    Lowering l = {
+        .in = in,
+        .out = out,
+        .tokens = tokens,
+        .wires = g_new0(const SimTemplate *, (gsize)n_chunks * STEP_N_WIRES),
+        .sent = g_new0(guint, tokens->len),
+        .received = g_new0(guint, tokens->len),
+        .posted = g_new0(gboolean, tokens->len),
+        .remaining = g_new0(guint, (gsize)in->schedule->n_stages * 4),
+        .seen = g_new0(gboolean, (gsize)in->schedule->n_stages * 4),
+        .chunk = g_new0(guint, in->schedule->n_stages),
+    };
+    for (guint s = 0; s < in->schedule->n_stages; s++)
+        l.chunk[s] = step_chunk_of(in->schedule, s);
+    if (in->sync_ns > 0) {
+        SimTemplate *sync = sim_template_new();
+        sim_template_add(sync, STEP_SLOT_COMPUTE, (SimWork){.duration_ns = in->sync_ns},
+                         in->sync_tag);
+        g_ptr_array_add(out->templates, sync);
+        l.sync = sync;
+    }
+    count_tokens(&l);
+    lower_by_model(&l);
+    g_free(l.wires);
+    g_free(l.sent);
+    g_free(l.received);
+    g_free(l.posted);
+    g_free(l.remaining);
+    g_free(l.seen);
+    g_free(l.chunk);
+    return out;
+}
+
+void
+step_lowered_free(StepLowered *lowered)
+{
+    if (!lowered)
+        return;
+    g_clear_pointer(&lowered->program, sim_program_free);
+    g_clear_pointer(&lowered->templates, g_ptr_array_unref);
+    g_free(lowered->calls);
+    g_free(lowered);
+}

@@ -1,0 +1,129 @@
+/* Where the time of the critical path goes.
+ *
+ * The path runs through the pipeline: while it fills and drains it lies on other ranks than the one that
+ * is busy longest.  The *home* rank is the one on which the path spends most of its pipeline time; pipeline
+ * work of the path on any other rank is what the home rank waits for, and counts as bubble.  Everything else
+ * counts by its own kind, wherever it is. */
+#include "config.h"
+
+#include <math.h>
+
+#include "step/build.h"
+
+typedef struct {
+    const StepBuild *b;
+    gint64 *pipeline_ns; /* [pp] pipeline time of the path on each pipeline rank */
+    gint64 *by_tag;      /* [tags * 2] ns of the path: at home or by kind; as bubble */
+    guint home;
+} Path;
+
+static guint
+pp_rank_of(const StepBuild *b, guint32 rank)
+{
+    guint class = g_array_index(b->ranks, StepRank, rank).class;
+    return g_array_index(b->classes, StepClass, class).pp_rank;
+}
+
+static void
+find_home(void *user, const SimSegment *segment)
+{
+    Path *path = user;
+    if (g_array_index(path->b->ops, StepOp, segment->tag).pipeline)
+        path->pipeline_ns[pp_rank_of(path->b, segment->rank)] += segment->end_ns - segment->start_ns;
+}
+
+static void
+attribute(void *user, const SimSegment *segment)
+{
+    Path *path = user;
+    const StepOp *op = &g_array_index(path->b->ops, StepOp, segment->tag);
+    gboolean bubble = op->pipeline && op->kind != STEP_PP &&
+                      pp_rank_of(path->b, segment->rank) != path->home;
+    path->by_tag[2 * segment->tag + bubble] += segment->end_ns - segment->start_ns;
+}
+
+/* Errors of different kinds of ops are independent; the times of one kind err together. */
+static void
+sum_certainty(const Path *path, StepResult *r)
+{
+    double variance = 0, total = 0, share[3] = {0};
+    for (guint tag = 0; tag < path->b->ops->len; tag++) {
+        const StepOp *op = &g_array_index(path->b->ops, StepOp, tag);
+        double ns = (double)(path->by_tag[2 * tag] + path->by_tag[2 * tag + 1]);
+        share[op->basis] += ns;
+        total += ns;
+        variance += (op->error_frac * ns) * (op->error_frac * ns);
+    }
+    for (guint i = 0; i < 3; i++)
+        r->share[i] = total > 0 ? share[i] / total : 0;
+    r->error_ns = (gint64)ceil(sqrt(variance));
+}
+
+static gint
+by_value(gconstpointer x, gconstpointer y)
+{
+    const Why *a = *(Why *const *)x, *b = *(Why *const *)y;
+    return a->value > b->value ? -1 : a->value < b->value ? 1 : g_strcmp0(a->name, b->name);
+}
+
+/* Leaves of one kind: ops of the same name together. */
+static Why *
+explain_kind(const Path *path, StepKind kind)
+{
+    Why *why = why_new(step_kind_name(kind), 0);
+    for (guint tag = 0; tag < path->b->ops->len; tag++) {
+        const StepOp *op = &g_array_index(path->b->ops, StepOp, tag);
+        gboolean as_bubble = kind == STEP_BUBBLE;
+        if (!as_bubble && op->kind != kind)
+            continue;
+        double seconds = 1e-9 * (double)path->by_tag[2 * tag + as_bubble];
+        if (seconds <= 0)
+            continue;
+        Why *leaf = NULL;
+        for (guint i = 0; why->parts && i < why->parts->len && !leaf; i++) {
+            Why *part = g_ptr_array_index(why->parts, i);
+            if (g_strcmp0(part->name, op->name) == 0)
+                leaf = part;
+        }
+        if (leaf) {
+            leaf->value += seconds;
+            why->value += seconds;
+        } else {
+            why_add(why, why_new(op->name, seconds));
+        }
+    }
+    if (why->parts)
+        g_ptr_array_sort(why->parts, by_value);
+    return why;
+}
+
+void
+step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r)
+{
+    guint pp = (guint)b->plan->spec.pp;
+    Path path = {
+        .b = b,
+        .pipeline_ns = g_new0(gint64, pp),
+        .by_tag = g_new0(gint64, (gsize)b->ops->len * 2),
+    };
+    sim_engine_critical_path(engine, find_home, &path);
+    for (guint i = 1; i < pp; i++)
+        if (path.pipeline_ns[i] > path.pipeline_ns[path.home])
+            path.home = i;
+    sim_engine_critical_path(engine, attribute, &path);
+    for (guint tag = 0; tag < b->ops->len; tag++) {
+        r->breakdown_ns[g_array_index(b->ops, StepOp, tag).kind] += path.by_tag[2 * tag];
+        r->breakdown_ns[STEP_BUBBLE] += path.by_tag[2 * tag + 1];
+    }
+    sum_certainty(&path, r);
+    r->time_why = why_new("iteration", 0);
+    for (guint kind = 0; kind < STEP_N_KINDS; kind++) {
+        Why *why = explain_kind(&path, kind);
+        if (why->value > 0)
+            why_add(r->time_why, why);
+        else
+            why_free(why);
+    }
+    g_free(path.pipeline_ns);
+    g_free(path.by_tag);
+}

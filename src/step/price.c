@@ -1,0 +1,154 @@
+/* Costs attached: kernels and collectives become work of the engine, each with a tag that remembers what it
+ * is and how its time is known. */
+#include "config.h"
+
+#include <string.h>
+
+#include "step/build.h"
+
+guint32
+step_tag(StepBuild *b, const char *name, StepKind kind, CostBasis basis, double error_frac,
+         gboolean pipeline)
+{
+    for (guint i = 0; i < b->ops->len; i++) {
+        const StepOp *op = &g_array_index(b->ops, StepOp, i);
+        if (op->kind == kind && op->basis == basis && op->error_frac == error_frac &&
+            op->pipeline == pipeline && strcmp(op->name, name) == 0)
+            return i;
+    }
+    StepOp op = {name, kind, basis, error_frac, pipeline};
+    g_array_append_val(b->ops, op);
+    return b->ops->len - 1;
+}
+
+static SimWork
+plain_work(CostTime time)
+{
+    return (SimWork){.duration_ns = units_round_up_ns(time.ns)};
+}
+
+guint
+step_add_memory(StepBuild *b, SimTemplate *t, const char *name, StepKind kind,
+                CostMemoryKernel kernel, double bytes, gboolean pipeline)
+{
+    CostTime time = cost_memory(b->cost, kernel, bytes);
+    return sim_template_add(t, STEP_SLOT_COMPUTE, plain_work(time),
+                            step_tag(b, name, kind, time.basis, time.error_frac, pipeline));
+}
+
+guint
+step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKind kind, guint slot,
+                    guint port, NetOp op, NetGroup group, gint64 bytes, gboolean pipeline)
+{
+    NetTime time = net_collective(b->net, op, group, bytes);
+    SimWork work = plain_work(time.time);
+    work.load[NET_LOAD_NVLINK] = time.nvlink_bytes;
+    work.load[NET_LOAD_NIC] = time.nic_bytes;
+    guint index = sim_template_add(
+        t, slot, work,
+        step_tag(b, name, kind, time.time.basis, time.time.error_frac, pipeline));
+    sim_template_join(t, index, SIM_JOIN_ALL, port, FALSE);
+    return index;
+}
+
+static CostTime
+kernel_time(const StepBuild *b, const LlmOp *op)
+{
+    if (op->kind == LLM_OP_GEMM)
+        return cost_gemm(b->cost, &op->gemm);
+    if (op->kind == LLM_OP_ATTENTION)
+        return cost_attention(b->cost, &op->attention);
+    return cost_memory(b->cost, op->memory.kernel, op->memory.bytes);
+}
+
+static StepPriced
+price(StepBuild *b, const StepClass *class, const LlmOp *op, StepKind compute_kind)
+{
+    StepPriced priced = {.slot = STEP_SLOT_COMPUTE, .wait = op->wait};
+    if (op->kind == LLM_OP_COLLECTIVE) {
+        NetTime time =
+            net_collective(b->net, op->collective.op, class->tp, op->collective.bytes);
+        priced.slot = STEP_SLOT_TP;
+        priced.work = plain_work(time.time);
+        priced.work.load[NET_LOAD_NVLINK] = time.nvlink_bytes;
+        priced.work.load[NET_LOAD_NIC] = time.nic_bytes;
+        priced.tag = step_tag(b, op->name, STEP_TP, time.time.basis, time.time.error_frac, TRUE);
+    } else {
+        CostTime time = kernel_time(b, op);
+        priced.work = plain_work(time);
+        priced.tag = step_tag(b, op->name, compute_kind, time.basis, time.error_frac, TRUE);
+    }
+    return priced;
+}
+
+/* The op list of a piece with costs, computed once for each class. */
+static const GArray *
+priced_piece(StepBuild *b, StepClass *class, LlmPiece piece, LlmPass pass)
+{
+    if (class->priced[piece][pass])
+        return class->priced[piece][pass];
+    g_autoptr(GArray) ops = llm_ops(b->plan->shape, &b->plan->cut, piece, pass);
+    GArray *list = g_array_sized_new(FALSE, FALSE, sizeof(StepPriced), ops->len);
+    StepKind kind = pass == LLM_PASS_RECOMPUTE ? STEP_RECOMPUTE : STEP_COMPUTE;
+    for (guint i = 0; i < ops->len; i++) {
+        const LlmOp *op = &g_array_index(ops, LlmOp, i);
+        StepPriced priced = price(b, class, op, kind);
+        g_array_append_val(list, priced);
+        class->flops[piece][pass] += op->flops;
+    }
+    return class->priced[piece][pass] = list;
+}
+
+guint
+step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece, LlmPass pass)
+{
+    const GArray *list = priced_piece(b, class, piece, pass);
+    guint base = sim_template_n_ops(t);
+    for (guint i = 0; i < list->len; i++) {
+        const StepPriced *op = &g_array_index(list, StepPriced, i);
+        guint index = sim_template_add(t, op->slot, op->work, op->tag);
+        if (op->slot == STEP_SLOT_TP)
+            sim_template_join(t, index, SIM_JOIN_ALL, STEP_PORT_TP, FALSE);
+        if (op->wait >= 0)
+            sim_template_wait_op(t, index, base + (guint)op->wait);
+        else if (op->slot == STEP_SLOT_TP)
+            sim_template_wait_slot(t, index, STEP_SLOT_COMPUTE);
+    }
+    return base;
+}
+
+static double
+piece_flops(StepBuild *b, StepClass *class, LlmPiece piece, LlmPass pass)
+{
+    priced_piece(b, class, piece, pass);
+    return class->flops[piece][pass];
+}
+
+double
+step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKind kind)
+{
+    static const LlmPass pass_of[] = {LLM_PASS_FORWARD, LLM_PASS_BACKWARD, LLM_PASS_INPUT_GRAD,
+                                      LLM_PASS_WEIGHT_GRAD};
+    LlmPass pass = pass_of[kind];
+    double layer = piece_flops(b, class, LLM_PIECE_LAYER, pass);
+    if (kind == SCHEDULE_B || kind == SCHEDULE_I)
+        layer += piece_flops(b, class, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE);
+    double sum = layer * (double)b->plan->layers[stage];
+    if (stage == 0)
+        sum += piece_flops(b, class, LLM_PIECE_EMBEDDING, pass);
+    if (stage + 1 == (guint)b->plan->n_stages)
+        sum += piece_flops(b, class, LLM_PIECE_HEAD, pass);
+    return sum;
+}
+
+SimWork
+step_wire_work(StepBuild *b, const StepClass *class, guint boundary)
+{
+    gboolean local = g_array_index(class->boundary_local, gboolean, boundary);
+    gint64 bytes = plan_p2p_bytes(b->plan);
+    NetTime time = net_point_to_point(b->net, local, bytes);
+    SimWork work = plain_work(time.time);
+    work.load[NET_LOAD_NVLINK] = time.nvlink_bytes;
+    work.load[NET_LOAD_NIC] = time.nic_bytes;
+    return work;
+}

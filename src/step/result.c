@@ -1,0 +1,118 @@
+/* What a run says: spans of the pipeline, FLOPs, and the parts that path.c and memory.c add. */
+#include "config.h"
+
+#include "step/build.h"
+
+/* Sums over the tokens of one rank. */
+static void
+measure_rank(const StepBuild *b, SimEngine *engine, guint i, StepStage *stage)
+{
+    const StepRank *rank = &g_array_index(b->ranks, StepRank, i);
+    const StepLowered *lowered = g_ptr_array_index(b->lowered, rank->class);
+    const GArray *tokens = b->schedule->ranks[stage->pp_rank];
+    gint64 count[2] = {0};
+    stage->start_ns = G_MAXINT64;
+    for (guint k = 0; k < tokens->len; k++) {
+        ScheduleToken token = g_array_index(tokens, ScheduleToken, k);
+        gint64 start, end;
+        sim_engine_call_span(engine, i, lowered->calls[k], &start, &end);
+        stage->start_ns = MIN(stage->start_ns, start);
+        stage->end_ns = MAX(stage->end_ns, end);
+        stage->busy_ns += end - start;
+        if (token.kind == SCHEDULE_F)
+            stage->forward_ns += end - start;
+        else
+            stage->backward_ns += end - start;
+        count[0] += token.kind == SCHEDULE_F;
+        count[1] += token.kind == SCHEDULE_B || token.kind == SCHEDULE_I;
+    }
+    stage->forward_ns /= MAX(count[0], 1);
+    stage->backward_ns /= MAX(count[1], 1);
+}
+
+static void
+measure_pipeline(const StepBuild *b, SimEngine *engine, StepResult *r)
+{
+    gint64 busy_max = 0;
+    for (guint i = 0; i < (guint)b->plan->spec.pp; i++) {
+        StepStage stage = {.pp_rank = i};
+        for (gint64 s = 0; s < b->plan->n_stages; s++)
+            stage.layers += b->schedule->rank_of[s] == i ? b->plan->layers[s] : 0;
+        measure_rank(b, engine, i, &stage); /* the first column: pp consecutive ranks */
+        r->makespan_ns = MAX(r->makespan_ns, stage.end_ns);
+        r->max_span_ns = MAX(r->max_span_ns, stage.end_ns - stage.start_ns);
+        busy_max = MAX(busy_max, stage.busy_ns);
+        g_array_append_val(r->stages, stage);
+    }
+    for (guint i = 0; i < r->stages->len; i++) {
+        StepStage *stage = &g_array_index(r->stages, StepStage, i);
+        stage->idle_ns = r->makespan_ns - stage->busy_ns;
+    }
+    double idle = (double)(r->makespan_ns - busy_max);
+    r->bubble_fraction = r->makespan_ns > 0 ? idle / (double)r->makespan_ns : 0;
+    r->bubble_over_ideal = busy_max > 0 ? idle / (double)busy_max : 0;
+}
+
+static double
+hardware_flops(StepBuild *b)
+{
+    double sum = 0;
+    for (guint i = 0; i < (guint)b->plan->spec.pp; i++) {
+        StepClass *class = &g_array_index(b->classes, StepClass,
+                                          g_array_index(b->ranks, StepRank, i).class);
+        const GArray *tokens = b->schedule->ranks[i];
+        for (guint k = 0; k < tokens->len; k++) {
+            ScheduleToken token = g_array_index(tokens, ScheduleToken, k);
+            sum += step_token_flops(b, class, token.stage, token.kind);
+        }
+    }
+    return sum * (double)(b->plan->gpus / b->plan->spec.pp);
+}
+
+static void
+report_tokens(const StepBuild *b, SimEngine *engine, const StepOptions *options)
+{
+    for (guint i = 0; i < b->ranks->len; i++) {
+        const StepRank *rank = &g_array_index(b->ranks, StepRank, i);
+        guint pp_rank = g_array_index(b->classes, StepClass, rank->class).pp_rank;
+        const StepLowered *lowered = g_ptr_array_index(b->lowered, rank->class);
+        const GArray *tokens = b->schedule->ranks[pp_rank];
+        for (guint k = 0; k < tokens->len; k++) {
+            gint64 start, end;
+            sim_engine_call_span(engine, i, lowered->calls[k], &start, &end);
+            options->token(options->token_user, pp_rank, g_array_index(tokens, ScheduleToken, k),
+                           start, end);
+        }
+    }
+}
+
+StepResult *
+step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options)
+{
+    StepResult *r = g_new0(StepResult, 1);
+    r->stages = g_array_new(FALSE, TRUE, sizeof(StepStage));
+    r->time_ns = sim_engine_now(engine);
+    measure_pipeline(b, engine, r);
+    step_breakdown(b, engine, r);
+    step_memory(b, r);
+    r->model_flops = llm_flops_per_token(b->plan->shape, b->plan->spec.seq, options->convention) *
+                     (double)b->plan->tokens;
+    r->hardware_flops = hardware_flops(b);
+    r->events = sim_engine_n_events(engine);
+    r->ops = sim_engine_n_ops(engine);
+    r->ranks = (guint)b->plan->gpus;
+    r->ranks_simulated = b->ranks->len;
+    if (options->token)
+        report_tokens(b, engine, options);
+    return r;
+}
+
+void
+step_result_free(StepResult *r)
+{
+    if (!r)
+        return;
+    g_clear_pointer(&r->stages, g_array_unref);
+    g_clear_pointer(&r->time_why, why_free);
+    g_free(r);
+}

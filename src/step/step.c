@@ -1,0 +1,110 @@
+/* One training iteration: classes, programs, engine, result. */
+#include "config.h"
+
+#include "step/build.h"
+
+const char *
+step_kind_name(StepKind kind)
+{
+    static const char *const names[STEP_N_KINDS] = {
+        "compute",    "recompute", "tp_exposed", "cp_exposed", "ep_exposed", "pp_exposed",
+        "dp_exposed", "optimizer", "bubble",     "host",       "other"};
+    g_assert(kind < STEP_N_KINDS);
+    return names[kind];
+}
+
+/* Megatron's defaults: blocking batches for 1F1B, overlapped messages when chunks are interleaved. */
+static PlanP2p
+resolve_p2p(const Plan *plan, const Schedule *schedule)
+{
+    if (plan->spec.p2p != PLAN_P2P_AUTO)
+        return plan->spec.p2p;
+    if (g_strcmp0(schedule->name, "1f1b") == 0)
+        return PLAN_P2P_BLOCKING;
+    if (g_strcmp0(schedule->name, "interleaved_megatron") == 0)
+        return PLAN_P2P_OVERLAPPED;
+    return PLAN_P2P_ASYNC;
+}
+
+typedef struct {
+    const StepBuild *b;
+    const StepOptions *options;
+} Tracing;
+
+static void
+trace_op(void *user, guint32 rank, guint slot, guint32 tag, guint call, gint64 start_ns,
+         gint64 end_ns)
+{
+    const Tracing *t = user;
+    const StepRank *simulated = &g_array_index(t->b->ranks, StepRank, rank);
+    const StepOp *op = &g_array_index(t->b->ops, StepOp, tag);
+    const StepLowered *lowered = g_ptr_array_index(t->b->lowered, simulated->class);
+    guint pp_rank = g_array_index(t->b->classes, StepClass, simulated->class).pp_rank;
+    guint32 label = sim_program_label(lowered->program, call);
+    gint64 stage = -1, microbatch = -1;
+    if (label > 0) {
+        ScheduleToken token =
+            g_array_index(t->b->schedule->ranks[pp_rank], ScheduleToken, label - 1);
+        stage = token.stage;
+        microbatch = token.microbatch;
+    }
+    t->options->trace(t->options->trace_user, simulated->rank, step_slot_name(slot), op->name,
+                      step_kind_name(op->kind), stage, microbatch, start_ns, end_ns);
+}
+
+static char *
+name_call(void *user, guint32 rank, guint call, guint32 label)
+{
+    const StepBuild *b = user;
+    guint class = g_array_index(b->ranks, StepRank, rank).class;
+    guint pp_rank = g_array_index(b->classes, StepClass, class).pp_rank;
+    if (label == 0)
+        return g_strdup_printf("message or reduction %u of pipeline rank %u", call, pp_rank);
+    ScheduleToken token = g_array_index(b->schedule->ranks[pp_rank], ScheduleToken, label - 1);
+    return g_strdup_printf("%u%c%u on pipeline rank %u", token.stage, "FBIW"[token.kind],
+                           token.microbatch, pp_rank);
+}
+
+static void
+build_clear(StepBuild *b)
+{
+    g_array_unref(b->ops);
+    g_array_unref(b->classes);
+    g_array_unref(b->ranks);
+    g_ptr_array_unref(b->lowered);
+    g_ptr_array_unref(b->templates);
+}
+
+StepResult *
+step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const NetBook *net,
+         const StepOptions *options, GError **error)
+{
+    g_assert(schedule->params.pp == (guint)plan->spec.pp);
+    g_assert(schedule->n_stages == (guint)plan->n_stages);
+    g_assert(schedule->params.microbatches == (guint)plan->spec.microbatches);
+    StepBuild b = {
+        .plan = plan,
+        .schedule = schedule,
+        .cost = cost,
+        .net = net,
+        .p2p = resolve_p2p(plan, schedule),
+        .ops = g_array_new(FALSE, TRUE, sizeof(StepOp)),
+        .classes = g_array_new(FALSE, TRUE, sizeof(StepClass)),
+        .ranks = g_array_new(FALSE, TRUE, sizeof(StepRank)),
+        .templates = g_ptr_array_new_with_free_func((GDestroyNotify)sim_template_free),
+        .lowered = g_ptr_array_new_with_free_func((GDestroyNotify)step_lowered_free),
+    };
+    g_array_set_clear_func(b.classes, step_class_clear);
+    step_build_classes(&b, options->all_ranks);
+    step_build_programs(&b);
+    g_autoptr(SimEngine) engine = step_engine_new(&b);
+    Tracing tracing = {&b, options};
+    SimProbe probe = {trace_op, &tracing};
+    if (options->trace)
+        sim_engine_set_probe(engine, &probe);
+    StepResult *result = NULL;
+    if (sim_engine_run(engine, name_call, &b, error))
+        result = step_collect(&b, engine, options);
+    build_clear(&b);
+    return result;
+}
