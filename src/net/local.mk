@@ -1,1 +1,13 @@
 ## Sources of the layer net.
+libdtsim_a_SOURCES += \
+	%D%/algorithm.c %D%/algorithm.h \
+	%D%/book.c \
+	%D%/collective.c %D%/collective.h \
+	%D%/curve.c %D%/curve.h \
+	%D%/direct.c \
+	%D%/fabric.c %D%/fabric.h \
+	%D%/fit.c %D%/fit.h \
+	%D%/nvls.c \
+	%D%/ring.c \
+	%D%/rows.c %D%/rows.h \
+	%D%/tree.c

@@ -1,0 +1,339 @@
+/* What a collective costs on a system: measured sweeps, and the fitted model between and beyond them.
+ *
+ * Every time is model(b) x ratio(b), b the bytes. Where (op, ranks, nodes) was measured and b lies
+ * within its sweep, ratio = measured / model: exactly what was measured. Elsewhere ratio is the
+ * weighted geometric mean over all measured sweeps of the same kind (in a node, across nodes), with
+ *
+ *     weight = 1 / d^4,   d^2 = op^2 + ln(k/k')^2 + (ln(N/N')/2)^2 + ln(nics per rank)^2 + (octaves
+ *                               outside that sweep / 4)^2
+ *
+ * and a sweep of ratio 1 (the fitted model itself) at d = 1.5: near what was measured the measurement
+ * speaks, far away the model. The ratio is that of the system as measured; the model is that of the
+ * system as asked for, so overrides of rates and latencies act on measured times by what the model
+ * says they change. Outside measured sweeps the result is made monotone in bytes. */
+#include "config.h"
+
+#include "net/rows.h"
+
+#include <math.h>
+
+#define GRID 70 /* half octaves from 8 B to 2^37.5 B */
+#define GRID_FIRST_BYTES 8.0
+#define MODEL_DISTANCE 1.5
+#define CAPACITY_FROM_BYTES 1e6
+
+typedef struct {
+    NetSweep sweep;
+    double log_ratio[GRID]; /* ln(measured / model) of the system as measured */
+} Anchor;
+
+struct NetBook {
+    NetFabric measured; /* system.conf without overrides: what the tables were measured on */
+    NetFabric asked;
+    gboolean changed;   /* the two differ */
+    NetFit fit;
+    GArray *sweeps;     /* of NetSweep, owned */
+    Anchor *anchors;    /* one for each sweep, owned; their curves belong to `sweeps` */
+    guint n_rows;
+    double nvlink_capacity_Bps, nic_capacity_Bps;
+};
+
+static double
+grid_bytes(guint i)
+{
+    return GRID_FIRST_BYTES * exp2(i / 2.0);
+}
+
+static double
+octaves_outside(const NetCurve *curve, double bytes)
+{
+    double first = net_curve_first_bytes(curve), last = net_curve_last_bytes(curve);
+    return bytes < first ? log2(first / bytes) : bytes > last ? log2(bytes / last) : 0.0;
+}
+
+static gboolean
+same_group(const NetGroup *a, const NetGroup *b)
+{
+    return a->ranks == b->ranks && a->nodes == b->nodes && a->ranks_per_node == b->ranks_per_node &&
+           (a->nodes == 1 || a->nics == b->nics);
+}
+
+static const Anchor *
+find_anchor(const NetBook *book, NetOp op, const NetGroup *group)
+{
+    for (guint i = 0; i < book->sweeps->len; i++)
+        if (book->anchors[i].sweep.op == op && same_group(&book->anchors[i].sweep.group, group))
+            return &book->anchors[i];
+    return NULL;
+}
+
+/* How little the ratio of one op says about another: a gather and a scatter are mirror images, an
+ * all_reduce is one after the other, direct messages run another algorithm. */
+static double
+op_distance(NetOp a, NetOp b)
+{
+    static const double distances[NET_N_OPS][NET_N_OPS] = {
+        /*                   ar    ag    rs    a2a   bc    sr */
+        [NET_ALL_REDUCE] = {0.0, 0.9, 0.9, 1.5, 1.2, 1.8},
+        [NET_ALL_GATHER] = {0.9, 0.0, 0.2, 1.2, 0.9, 1.5},
+        [NET_REDUCE_SCATTER] = {0.9, 0.2, 0.0, 1.2, 0.9, 1.5},
+        [NET_ALL_TO_ALL] = {1.5, 1.2, 1.2, 0.0, 1.5, 0.9},
+        [NET_BROADCAST] = {1.2, 0.9, 0.9, 1.5, 0.0, 1.2},
+        [NET_SEND_RECV] = {1.8, 1.5, 1.5, 0.9, 1.2, 0.0},
+    };
+    return distances[a][b];
+}
+
+/* INFINITY: says nothing. */
+static double
+group_distance2(const NetGroup *a, const NetGroup *b)
+{
+    if ((a->nodes > 1) != (b->nodes > 1))
+        return INFINITY;
+    double k = log((double)a->ranks_per_node / b->ranks_per_node);
+    if (a->nodes == 1)
+        return k * k;
+    double nodes = log((double)a->nodes / b->nodes) / 2.0;
+    double nics = log((double)a->nics / b->nics) - k;
+    return k * k + nodes * nodes + nics * nics;
+}
+
+static double
+anchor_log_ratio(const Anchor *anchor, double bytes)
+{
+    double position = CLAMP(2.0 * log2(bytes / GRID_FIRST_BYTES), 0.0, GRID - 1.0);
+    guint i = MIN((guint)position, GRID - 2);
+    double frac = position - i;
+    return (1.0 - frac) * anchor->log_ratio[i] + frac * anchor->log_ratio[i + 1];
+}
+
+/* ln of the ratio that the anchors suggest, and the distance of the nearest one. `fixed2` holds each
+ * anchor's squared distance but for bytes. */
+static double
+suggested_log_ratio(const NetBook *book, const double *fixed2, double bytes, double *ret_nearest)
+{
+    double weights = pow(MODEL_DISTANCE, -4.0), sum = 0.0;
+    *ret_nearest = MODEL_DISTANCE;
+    for (guint i = 0; i < book->sweeps->len; i++) {
+        if (!isfinite(fixed2[i]))
+            continue;
+        double octaves = octaves_outside(book->anchors[i].sweep.curve, bytes) / 4.0;
+        double d2 = MAX(fixed2[i] + octaves * octaves, 1e-6);
+        double weight = 1.0 / (d2 * d2);
+        weights += weight;
+        sum += weight * anchor_log_ratio(&book->anchors[i], bytes);
+        *ret_nearest = MIN(*ret_nearest, sqrt(d2));
+    }
+    return sum / weights;
+}
+
+static double
+modelled_ns(const NetBook *book, NetOp op, const NetGroup *group, double bytes, double *ret_nearest)
+{
+    g_autofree double *fixed2 = g_new(double, book->sweeps->len + 1);
+    for (guint i = 0; i < book->sweeps->len; i++) {
+        double ops = op_distance(op, book->anchors[i].sweep.op);
+        fixed2[i] = ops * ops + group_distance2(group, &book->anchors[i].sweep.group);
+    }
+    double nearest, most = 0.0;
+    for (guint i = 0; i < GRID && grid_bytes(i) < bytes; i += 2) {
+        double b = grid_bytes(i);
+        double ratio = suggested_log_ratio(book, fixed2, b, &nearest);
+        most = MAX(most, net_model_time(&book->asked, op, group, b).ns * exp(ratio));
+    }
+    double ratio = suggested_log_ratio(book, fixed2, bytes, ret_nearest);
+    return MAX(most, net_model_time(&book->asked, op, group, bytes).ns * exp(ratio));
+}
+
+/* What overrides change at these bytes, by the model. */
+static double
+change(const NetBook *book, NetOp op, const NetGroup *group, double bytes)
+{
+    if (!book->changed)
+        return 1.0;
+    double measured = net_model_time(&book->measured, op, group, bytes).ns;
+    return measured > 0.0 ? net_model_time(&book->asked, op, group, bytes).ns / measured : 1.0;
+}
+
+static CostTime
+cost_within(const NetBook *book, const Anchor *own, NetOp op, const NetGroup *group, double bytes)
+{
+    gboolean hit;
+    double spread;
+    double ns = net_curve_ns(own->sweep.curve, bytes, &hit, &spread);
+    CostTime time = {.ns = ns * change(book, op, group, bytes)};
+    time.basis = book->changed ? COST_MODELLED : hit ? COST_MEASURED : COST_INTERPOLATED;
+    time.error_frac = hit ? spread : sqrt(spread * spread + 0.03 * 0.03);
+    return time;
+}
+
+static CostTime
+cost_outside(const NetBook *book, const Anchor *own, NetOp op, const NetGroup *group, double bytes)
+{
+    double nearest;
+    CostTime time = {.ns = modelled_ns(book, op, group, bytes, &nearest), .basis = COST_MODELLED};
+    if (own != NULL) {
+        double end = MAX(net_curve_first_bytes(own->sweep.curve),
+                         MIN(bytes, net_curve_last_bytes(own->sweep.curve)));
+        double end_ns =
+            net_curve_ns(own->sweep.curve, end, NULL, NULL) * change(book, op, group, end);
+        time.ns = bytes < end ? MIN(time.ns, end_ns) : MAX(time.ns, end_ns);
+    }
+    /* the fit's own error far from all sweeps, less of it near one */
+    double fit = group->nodes > 1 ? book->fit.net_error_frac : book->fit.node_error_frac;
+    time.error_frac = fit * MAX(nearest / MODEL_DISTANCE, 0.25);
+    return time;
+}
+
+NetTime
+net_collective(const NetBook *book, NetOp op, NetGroup group, gint64 bytes)
+{
+    g_assert((guint)op < NET_N_OPS && bytes >= 0);
+    NetTime result = {.time = {.basis = COST_MEASURED}, .algorithm = "", .protocol = ""};
+    if (group.ranks <= 1 || bytes == 0)
+        return result;
+    g_assert(group.nodes >= 1 && group.nodes <= group.ranks);
+    group.ranks_per_node = MAX(group.ranks_per_node, (group.ranks + group.nodes - 1) / group.nodes);
+    group.nics = group.nodes > 1 ? MAX(group.nics, 1) : 1;
+
+    NetModelTime model = net_model_time(&book->asked, op, &group, (double)bytes);
+    const Anchor *own = find_anchor(book, op, &group);
+    if (own != NULL && octaves_outside(own->sweep.curve, (double)bytes) == 0.0) {
+        result.time = cost_within(book, own, op, &group, (double)bytes);
+        result.algorithm = "measured";
+    } else {
+        result.time = cost_outside(book, own, op, &group, (double)bytes);
+        result.algorithm = model.algorithm->name;
+        result.protocol = net_protocol_name(model.protocol);
+    }
+    /* what NCCL really chose may send less than the model's choice: never above the capacity */
+    double seconds = result.time.ns / 1e9;
+    result.nvlink_bytes = MIN(model.bytes.nvlink, book->nvlink_capacity_Bps * seconds);
+    result.nic_bytes = MIN(model.bytes.nic, book->nic_capacity_Bps * seconds);
+    return result;
+}
+
+NetTime
+net_point_to_point(const NetBook *book, gboolean same_node, gint64 bytes)
+{
+    return net_collective(book, NET_SEND_RECV, net_even_group(&book->asked, 2, same_node ? 1 : 2),
+                          bytes);
+}
+
+guint
+net_book_n_rows(const NetBook *book)
+{
+    return book->n_rows;
+}
+
+double
+net_nvlink_capacity_Bps(const NetBook *book)
+{
+    return book->nvlink_capacity_Bps;
+}
+
+double
+net_nic_capacity_Bps(const NetBook *book)
+{
+    return book->nic_capacity_Bps;
+}
+
+/* The most that the model or any measured large transfer puts through a port. */
+static void
+find_capacities(NetBook *book)
+{
+    double nvlink = net_fabric_nvlink_Bps(&book->measured, book->measured.gpus_per_node);
+    double nic = book->measured.nic_Bps;
+    for (guint a = 0; a < book->sweeps->len; a++) {
+        const NetSweep *s = &book->anchors[a].sweep;
+        for (guint i = 0; i < GRID; i++) {
+            double bytes = grid_bytes(i);
+            if (bytes < CAPACITY_FROM_BYTES || octaves_outside(s->curve, bytes) > 0.0)
+                continue;
+            NetModelTime model = net_model_time(&book->measured, s->op, &s->group, bytes);
+            double seconds = net_curve_ns(s->curve, bytes, NULL, NULL) / 1e9;
+            nvlink = MAX(nvlink, model.bytes.nvlink / seconds);
+            nic = MAX(nic, model.bytes.nic / seconds);
+        }
+    }
+    if (book->measured.nvlink_Bps > 0.0)
+        nvlink *= book->asked.nvlink_Bps / book->measured.nvlink_Bps;
+    if (book->measured.nic_Bps > 0.0)
+        nic *= book->asked.nic_Bps / book->measured.nic_Bps;
+    book->nvlink_capacity_Bps = MAX(nvlink, 1.0);
+    book->nic_capacity_Bps = MAX(nic, 1.0);
+}
+
+static void
+make_anchors(NetBook *book)
+{
+    book->anchors = g_new0(Anchor, book->sweeps->len + 1);
+    for (guint a = 0; a < book->sweeps->len; a++) {
+        Anchor *anchor = &book->anchors[a];
+        anchor->sweep = g_array_index(book->sweeps, NetSweep, a);
+        const NetCurve *curve = anchor->sweep.curve;
+        for (guint i = 0; i < GRID; i++) {
+            double bytes = CLAMP(grid_bytes(i), net_curve_first_bytes(curve), net_curve_last_bytes(curve));
+            NetModelTime model =
+                net_model_time(&book->measured, anchor->sweep.op, &anchor->sweep.group, bytes);
+            anchor->log_ratio[i] = log(net_curve_ns(curve, bytes, NULL, NULL) / MAX(model.ns, 1.0));
+        }
+    }
+}
+
+/* The system as its directory says it, without overrides; NULL when it has no system.conf. */
+static gboolean
+load_measured_system(const ClusterSystem *system, ClusterSystem **ret, GError **error)
+{
+    *ret = NULL;
+    if (system->directory == NULL)
+        return TRUE;
+    g_autofree char *path = g_build_filename(system->directory, "system.conf", NULL);
+    if (!g_file_test(path, G_FILE_TEST_EXISTS))
+        return TRUE;
+    /* a name without a slash would be looked up among the shipped systems */
+    g_autofree char *directory = g_strconcat(system->directory, G_DIR_SEPARATOR_S, NULL);
+    *ret = cluster_system_load(directory, NULL, error);
+    return *ret != NULL;
+}
+
+NetBook *
+net_book_load(const ClusterSystem *system, GError **error)
+{
+    g_autoptr(ClusterSystem) measured = NULL;
+    if (!load_measured_system(system, &measured, error))
+        return NULL;
+    const ClusterSystem *base = measured != NULL ? measured : system;
+    g_autoptr(NetBook) book = g_new0(NetBook, 1);
+    NetFabric unfitted = net_fabric_of(base, NULL);
+    if (system->directory != NULL) {
+        g_autofree char *path = g_build_filename(system->directory, "collective.tsv", NULL);
+        book->sweeps = net_rows_load(path, &unfitted, &book->n_rows, error);
+        if (book->sweeps == NULL)
+            return NULL;
+    } else {
+        book->sweeps = g_array_new(FALSE, FALSE, sizeof(NetSweep));
+    }
+    book->fit = net_fit(base, (const NetSweep *)(void *)book->sweeps->data, book->sweeps->len);
+    book->measured = net_fabric_of(base, &book->fit.tuning);
+    book->asked = net_fabric_of(system, &book->fit.tuning);
+    book->changed = book->asked.nvlink_Bps != book->measured.nvlink_Bps ||
+                    book->asked.nic_Bps != book->measured.nic_Bps ||
+                    book->asked.nvlink_factor != book->measured.nvlink_factor ||
+                    book->asked.nic_factor != book->measured.nic_factor ||
+                    book->asked.link != book->measured.link ||
+                    book->asked.generation != book->measured.generation;
+    make_anchors(book);
+    find_capacities(book);
+    return g_steal_pointer(&book);
+}
+
+void
+net_book_free(NetBook *book)
+{
+    if (book == NULL)
+        return;
+    g_clear_pointer(&book->sweeps, g_array_unref);
+    g_free(book->anchors);
+    g_free(book);
+}

@@ -1,0 +1,91 @@
+/* Links of a system: achieved rates and latencies for the collective model. */
+#include "config.h"
+
+#include "net/fabric.h"
+
+#include <string.h>
+
+/* NCCL's constants describe a machine whose system.conf has these latencies. */
+#define NVLINK_REFERENCE_NS 2000.0
+#define NIC_REFERENCE_NS 20000.0
+
+static const struct {
+    const char *part; /* of the GPU's name */
+    NetGeneration generation;
+} generations[] = {
+    {"V100", NET_VOLTA},      {"P100", NET_VOLTA},  {"A100", NET_AMPERE},    {"A800", NET_AMPERE},
+    {"GB200", NET_BLACKWELL}, {"GB300", NET_BLACKWELL}, {"B200", NET_BLACKWELL}, {"B300", NET_BLACKWELL},
+    {"H100", NET_HOPPER},     {"H200", NET_HOPPER}, {"H800", NET_HOPPER},    {"H20", NET_HOPPER},
+};
+
+/* Measured over NCCL's own constants for small messages, and the level of the pipeline fill: medians
+ * of single-node nccl-tests sweeps by generation; Volta is taken as Ampere. */
+static const NetTuning defaults[NET_N_GENERATIONS] = {
+    [NET_VOLTA] = {1.0, 1.4, 4.0, 0.0, 1.0, 1.4, 10.0},
+    [NET_AMPERE] = {1.0, 1.4, 4.0, 0.2, 1.0, 1.4, 10.0},
+    [NET_HOPPER] = {1.0, 1.2, 3.0, 0.1, 1.0, 1.2, 10.0},
+    [NET_BLACKWELL] = {1.0, 1.6, 3.0, 0.1, 1.0, 1.6, 10.0},
+};
+
+/* DGX-1's hybrid cube mesh: of the 6 links of a GPU, the rings of k ranks find as many as this
+ * (measured bus bandwidth over 21 GB/s a link: 22, 85, 37, 46, 87 GB/s for 2, 4, 5, 6, 7 ranks). */
+static const double mesh_links[] = {6, 6, 1, 2, 4, 1.75, 2.2, 4.1, 6};
+#define MESH_LINKS 6.0
+
+NetGeneration
+net_generation_of(const char *gpu_name)
+{
+    if (gpu_name == NULL)
+        return NET_AMPERE;
+    for (gsize i = 0; i < G_N_ELEMENTS(generations); i++)
+        if (strstr(gpu_name, generations[i].part) != NULL)
+            return generations[i].generation;
+    return NET_AMPERE;
+}
+
+NetTuning
+net_tuning_default(NetGeneration generation)
+{
+    return defaults[generation];
+}
+
+NetFabric
+net_fabric_of(const ClusterSystem *system, const NetTuning *tuning)
+{
+    NetGeneration generation = net_generation_of(system->gpu_name);
+    NetTuning t = tuning != NULL ? *tuning : net_tuning_default(generation);
+    gboolean pcie = system->link == CLUSTER_LINK_PCIE;
+    double link_Bps = pcie && system->nvlink_Bps == 0
+                          ? (double)system->pcie_Bps
+                          : (double)system->nvlink_Bps * system->nvlink_efficiency;
+    double oversubscription = MAX(system->oversubscription, 1.0);
+    return (NetFabric){
+        .generation = generation,
+        .link = system->link,
+        .rail_optimised = system->rail_optimised,
+        .gpus_per_node = (guint)MAX(system->gpus_per_node, 1),
+        .nics_per_node = (guint)MAX(system->nics_per_node, 0),
+        .nvlink_Bps = link_Bps * t.nvlink_scale,
+        .nic_Bps = (double)system->nic_Bps * system->nic_efficiency * t.nic_scale / oversubscription,
+        .nvlink_factor = (double)system->nvlink_latency_ns / NVLINK_REFERENCE_NS * t.nvlink_latency_scale,
+        .nic_factor = (double)system->nic_latency_ns / NIC_REFERENCE_NS * t.nic_latency_scale,
+        .tuning = t,
+    };
+}
+
+double
+net_fabric_nvlink_Bps(const NetFabric *fabric, guint k)
+{
+    if (fabric->link == CLUSTER_LINK_MESH && k < G_N_ELEMENTS(mesh_links))
+        return fabric->nvlink_Bps * mesh_links[k] / MESH_LINKS;
+    return fabric->nvlink_Bps * (1.0 - fabric->tuning.small_group_loss * 2.0 / MAX(k, 2));
+}
+
+guint
+net_fabric_nics(const NetFabric *fabric, guint k)
+{
+    guint gpus = fabric->gpus_per_node;
+    guint nics = fabric->nics_per_node;
+    guint used = nics >= gpus ? k * (nics / gpus) : (guint)(((guint64)k * nics + gpus - 1) / gpus);
+    return CLAMP(used, 1, MAX(nics, 1));
+}

@@ -1,0 +1,43 @@
+/* The links of a system as the collective model sees them: achieved rates and latencies.
+ *
+ * Rates are nominal rate x efficiency of system.conf x a scale fitted to collective.tsv; latencies are
+ * NCCL's hop and base constants (ring.c, tree.c, ...) x a scale: what system.conf says relative to the
+ * reference below x a fitted scale. So a latency of 0 in system.conf gives a machine without latency. */
+#pragma once
+
+#include "cluster/system.h"
+#include "net/collective.h"
+
+typedef enum { NET_VOLTA, NET_AMPERE, NET_HOPPER, NET_BLACKWELL, NET_N_GENERATIONS } NetGeneration;
+
+/* What is fitted to measurements; net_tuning_default holds where nothing was measured. */
+typedef struct {
+    double nvlink_scale;         /* of nvlink_Bps x nvlink_efficiency */
+    double nvlink_latency_scale; /* of base and NVLink hop latencies */
+    double nvlink_fill_us;       /* pipeline fill, see net_model_time */
+    double small_group_loss;     /* a group of n ranks in a node achieves 1 - loss x 2/n of the rate */
+    double nic_scale;            /* of nic_Bps x nic_efficiency */
+    double nic_latency_scale;    /* of network hop latencies */
+    double nic_fill_us;
+} NetTuning;
+
+typedef struct {
+    NetGeneration generation;
+    ClusterLink link;
+    gboolean rail_optimised;
+    guint gpus_per_node, nics_per_node;
+    double nvlink_Bps;    /* achieved per GPU and direction */
+    double nic_Bps;       /* achieved per NIC and direction, after oversubscription */
+    double nvlink_factor; /* multiplies base and NVLink hop latencies */
+    double nic_factor;    /* multiplies network hop latencies */
+    NetTuning tuning;
+} NetFabric;
+
+NetGeneration net_generation_of(const char *gpu_name);
+NetTuning net_tuning_default(NetGeneration generation);
+NetFabric net_fabric_of(const ClusterSystem *system, const NetTuning *tuning);
+
+/* Achieved NVLink rate of each port when the ranks of a node that take part are `k`. */
+double net_fabric_nvlink_Bps(const NetFabric *fabric, guint k);
+/* NICs that k ranks on one node use together: NICs are dealt out to GPUs in blocks. */
+guint net_fabric_nics(const NetFabric *fabric, guint k);

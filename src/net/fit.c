@@ -1,0 +1,147 @@
+/* Fit of the model's level constants to measured sweeps. */
+#include "config.h"
+
+#include "net/fit.h"
+
+#include <math.h>
+
+#define ROUNDS 3
+#define SECTIONS 14
+#define GOLDEN 0.6180339887498949
+/* An error beyond a factor of 2 is a broken row or another algorithm: it counts, but no more. */
+#define LARGEST_ERROR 0.69
+/* Expected error of the model where nothing at all was measured (NCCL.md section 9). */
+#define UNFITTED_ERROR 0.35
+
+typedef struct {
+    gsize offset; /* of a double in NetTuning */
+    double low, high;
+    gboolean logarithmic;
+} Parameter;
+
+static const Parameter node_parameters[] = {
+    {G_STRUCT_OFFSET(NetTuning, nvlink_scale), 0.5, 1.6, TRUE},
+    {G_STRUCT_OFFSET(NetTuning, nvlink_latency_scale), 0.1, 10.0, TRUE},
+    {G_STRUCT_OFFSET(NetTuning, nvlink_fill_us), 0.2, 40.0, TRUE},
+    {G_STRUCT_OFFSET(NetTuning, small_group_loss), 0.0, 0.6, FALSE},
+};
+
+static const Parameter net_parameters[] = {
+    {G_STRUCT_OFFSET(NetTuning, nic_scale), 0.3, 1.3, TRUE},
+    {G_STRUCT_OFFSET(NetTuning, nic_latency_scale), 0.1, 10.0, TRUE},
+    {G_STRUCT_OFFSET(NetTuning, nic_fill_us), 0.5, 400.0, TRUE},
+};
+
+typedef struct {
+    NetOp op;
+    NetGroup group;
+    double bytes, ns, weight;
+} Target;
+
+typedef struct {
+    const ClusterSystem *system;
+    const Target *targets;
+    guint n;
+    NetTuning tuning;
+} Problem;
+
+static double
+mean_square_error(const Problem *problem)
+{
+    NetFabric fabric = net_fabric_of(problem->system, &problem->tuning);
+    double sum = 0.0, weight = 0.0;
+    for (guint i = 0; i < problem->n; i++) {
+        const Target *t = &problem->targets[i];
+        double error = log(t->ns / MAX(net_model_time(&fabric, t->op, &t->group, t->bytes).ns, 1.0));
+        error = CLAMP(error, -LARGEST_ERROR, LARGEST_ERROR);
+        sum += t->weight * error * error;
+        weight += t->weight;
+    }
+    return sum / weight;
+}
+
+static double
+error_at(Problem *problem, const Parameter *p, double x)
+{
+    G_STRUCT_MEMBER(double, &problem->tuning, p->offset) = p->logarithmic ? exp(x) : x;
+    return mean_square_error(problem);
+}
+
+/* Leaves the parameter at the least error found in its range. */
+static void
+minimise(Problem *problem, const Parameter *p)
+{
+    double low = p->logarithmic ? log(p->low) : p->low;
+    double high = p->logarithmic ? log(p->high) : p->high;
+    double a = high - GOLDEN * (high - low), b = low + GOLDEN * (high - low);
+    double error_a = error_at(problem, p, a), error_b = error_at(problem, p, b);
+    for (int i = 0; i < SECTIONS; i++) {
+        if (error_a <= error_b) {
+            high = b;
+            b = a;
+            error_b = error_a;
+            a = high - GOLDEN * (high - low);
+            error_a = error_at(problem, p, a);
+        } else {
+            low = a;
+            a = b;
+            error_a = error_b;
+            b = low + GOLDEN * (high - low);
+            error_b = error_at(problem, p, b);
+        }
+    }
+    error_at(problem, p, error_a <= error_b ? a : b);
+}
+
+/* Two sizes an octave apart would say the same: sweeps are read at every second octave, and each sweep
+ * counts as one, however fine it is. */
+static GArray *
+targets_of(const NetSweep *sweeps, guint n, gboolean across_nodes)
+{
+    GArray *targets = g_array_new(FALSE, FALSE, sizeof(Target));
+    for (guint i = 0; i < n; i++) {
+        if ((sweeps[i].group.nodes > 1) != across_nodes)
+            continue;
+        double last = net_curve_last_bytes(sweeps[i].curve);
+        guint first_of_sweep = targets->len;
+        for (double bytes = net_curve_first_bytes(sweeps[i].curve); bytes <= last; bytes *= 4.0) {
+            Target t = {.op = sweeps[i].op, .group = sweeps[i].group, .bytes = bytes};
+            t.ns = net_curve_ns(sweeps[i].curve, bytes, NULL, NULL);
+            g_array_append_val(targets, t);
+        }
+        guint points = targets->len - first_of_sweep;
+        for (guint j = first_of_sweep; j < targets->len; j++)
+            g_array_index(targets, Target, j).weight = 1.0 / points;
+    }
+    return targets;
+}
+
+static double
+fit_kind(Problem *problem, const NetSweep *sweeps, guint n, gboolean across_nodes)
+{
+    g_autoptr(GArray) targets = targets_of(sweeps, n, across_nodes);
+    if (targets->len == 0)
+        return UNFITTED_ERROR;
+    problem->targets = (const Target *)(void *)targets->data;
+    problem->n = targets->len;
+    const Parameter *parameters = across_nodes ? net_parameters : node_parameters;
+    guint n_parameters = across_nodes ? G_N_ELEMENTS(net_parameters) : G_N_ELEMENTS(node_parameters);
+    /* fewer points than constants cannot fix them all */
+    n_parameters = MIN(n_parameters, targets->len);
+    for (int round = 0; round < ROUNDS; round++)
+        for (guint i = 0; i < n_parameters; i++)
+            minimise(problem, &parameters[i]);
+    return MAX(sqrt(mean_square_error(problem)), 0.02);
+}
+
+NetFit
+net_fit(const ClusterSystem *system, const NetSweep *sweeps, guint n)
+{
+    Problem problem = {.system = system,
+                       .tuning = net_tuning_default(net_generation_of(system->gpu_name))};
+    NetFit fit = {0};
+    fit.node_error_frac = fit_kind(&problem, sweeps, n, FALSE);
+    fit.net_error_frac = fit_kind(&problem, sweeps, n, TRUE);
+    fit.tuning = problem.tuning;
+    return fit;
+}
