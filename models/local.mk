@@ -1,1 +1,33 @@
-## Transformer shapes, installed.
+## Transformer shapes, with the key names of Hugging Face config.json.
+nobase_dist_pkgdata_DATA += models/bloom-176b.json
+nobase_dist_pkgdata_DATA += models/gemma-2-9b.json
+nobase_dist_pkgdata_DATA += models/gpt-neox-20b.json
+nobase_dist_pkgdata_DATA += models/gpt2-xl.json
+nobase_dist_pkgdata_DATA += models/gpt3-13b.json
+nobase_dist_pkgdata_DATA += models/gpt3-175b.json
+nobase_dist_pkgdata_DATA += models/gpt3-6.7b.json
+nobase_dist_pkgdata_DATA += models/korthikanti-175b.json
+nobase_dist_pkgdata_DATA += models/korthikanti-1t.json
+nobase_dist_pkgdata_DATA += models/korthikanti-22b.json
+nobase_dist_pkgdata_DATA += models/korthikanti-530b.json
+nobase_dist_pkgdata_DATA += models/llama2-13b.json
+nobase_dist_pkgdata_DATA += models/llama2-70b.json
+nobase_dist_pkgdata_DATA += models/llama2-7b.json
+nobase_dist_pkgdata_DATA += models/llama3-405b.json
+nobase_dist_pkgdata_DATA += models/llama3-70b.json
+nobase_dist_pkgdata_DATA += models/llama3-8b.json
+nobase_dist_pkgdata_DATA += models/megatron-1.7b.json
+nobase_dist_pkgdata_DATA += models/megatron-145b.json
+nobase_dist_pkgdata_DATA += models/megatron-18b.json
+nobase_dist_pkgdata_DATA += models/megatron-1t.json
+nobase_dist_pkgdata_DATA += models/megatron-3.6b.json
+nobase_dist_pkgdata_DATA += models/megatron-310b.json
+nobase_dist_pkgdata_DATA += models/megatron-39b.json
+nobase_dist_pkgdata_DATA += models/megatron-530b.json
+nobase_dist_pkgdata_DATA += models/megatron-7.5b.json
+nobase_dist_pkgdata_DATA += models/megatron-76b.json
+nobase_dist_pkgdata_DATA += models/mistral-7b.json
+nobase_dist_pkgdata_DATA += models/opt-175b.json
+nobase_dist_pkgdata_DATA += models/qwen2.5-72b.json
+nobase_dist_pkgdata_DATA += models/qwen2.5-7b.json
+nobase_dist_pkgdata_DATA += models/qwen3-32b.json

@@ -1,0 +1,237 @@
+/* The table of model families. Defaults are those of the families' Hugging Face configuration classes. */
+#include "config.h"
+
+#include "llm/family.h"
+
+#include <string.h>
+
+#define NEEDED LLM_FALLBACK_NEEDED
+
+/* Keys as OpenAI's GPT-2 names them, with the general names as aliases. */
+#define GPT2_NAMES                                                                                 \
+    [LLM_KEY_LAYERS] = {"n_layer", "num_hidden_layers"},                                           \
+    [LLM_KEY_HIDDEN] = {"n_embd", "hidden_size"},                                                  \
+    [LLM_KEY_HEADS] = {"n_head", "num_attention_heads"}, [LLM_KEY_FFN] = {"n_inner"},              \
+    [LLM_KEY_VOCAB] = {"vocab_size"},                                                              \
+    [LLM_KEY_POSITIONS] = {"n_positions", "max_position_embeddings"},                              \
+    [LLM_KEY_TIED] = {"tie_word_embeddings"}
+
+#define COMMON_NAMES                                                                               \
+    [LLM_KEY_LAYERS] = {"num_hidden_layers"}, [LLM_KEY_HIDDEN] = {"hidden_size"},                  \
+    [LLM_KEY_HEADS] = {"num_attention_heads"}, [LLM_KEY_FFN] = {"intermediate_size"},              \
+    [LLM_KEY_VOCAB] = {"vocab_size"}, [LLM_KEY_POSITIONS] = {"max_position_embeddings"},           \
+    [LLM_KEY_TIED] = {"tie_word_embeddings"}
+
+#define GROUPED_NAMES                                                                              \
+    COMMON_NAMES, [LLM_KEY_KV_HEADS] = {"num_key_value_heads"}, [LLM_KEY_HEAD_DIM] = {"head_dim"}
+
+/* Sizes without which there is no model; the others may be absent. */
+#define SIZES_NEEDED                                                                               \
+    [LLM_KEY_LAYERS] = NEEDED, [LLM_KEY_HIDDEN] = NEEDED, [LLM_KEY_HEADS] = NEEDED,                \
+    [LLM_KEY_VOCAB] = NEEDED
+
+/* LayerNorm and a bias in every linear layer but the head. */
+#define BIASED .norm = LLM_NORM_LAYER, .qkv_bias = TRUE, .out_bias = TRUE, .mlp_bias = TRUE
+/* RMSNorm, gated MLP, rotary positions. */
+#define LLAMA_LIKE                                                                                 \
+    .norm = LLM_NORM_RMS, .gated = TRUE, .position = LLM_POSITION_ROPE, .final_norm = TRUE
+
+static const LlmFamily families[] = {
+    {
+        .model_type = "bloom",
+        .names = {[LLM_KEY_LAYERS] = {"n_layer", "num_hidden_layers"},
+                  [LLM_KEY_HIDDEN] = {"hidden_size", "n_embed"},
+                  [LLM_KEY_HEADS] = {"n_head", "num_attention_heads"},
+                  [LLM_KEY_FFN] = {"n_inner"},
+                  [LLM_KEY_VOCAB] = {"vocab_size"},
+                  [LLM_KEY_POSITIONS] = {"seq_length"},
+                  [LLM_KEY_TIED] = {"tie_word_embeddings"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_POSITIONS] = 2048},
+        .dropout = {"hidden_dropout", "attention_dropout"},
+        .traits = {BIASED, .position = LLM_POSITION_ALIBI, .tied = TRUE, .embedding_norm = TRUE,
+                   .final_norm = TRUE},
+    },
+    {
+        .model_type = "gemma",
+        .names = {GROUPED_NAMES, [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 16, [LLM_KEY_HEAD_DIM] = 256,
+                     [LLM_KEY_FFN] = NEEDED, [LLM_KEY_POSITIONS] = 8192},
+        .traits = {LLAMA_LIKE, .tied = TRUE},
+    },
+    {
+        .model_type = "gemma2",
+        .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"},
+                  [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 4, [LLM_KEY_HEAD_DIM] = 256,
+                     [LLM_KEY_FFN] = NEEDED, [LLM_KEY_POSITIONS] = 8192},
+        .window_in_some_layers = TRUE,
+        .traits = {LLAMA_LIKE, .tied = TRUE, .post_norms = TRUE},
+    },
+    {
+        /* With its text part under "text_config", which is written without what equals the defaults. */
+        .model_type = "gemma3",
+        .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"},
+                  [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
+        .fallback = {[LLM_KEY_LAYERS] = NEEDED,
+                     [LLM_KEY_HIDDEN] = NEEDED,
+                     [LLM_KEY_FFN] = NEEDED,
+                     [LLM_KEY_HEADS] = 8,
+                     [LLM_KEY_KV_HEADS] = 4,
+                     [LLM_KEY_HEAD_DIM] = 256,
+                     [LLM_KEY_VOCAB] = 262208,
+                     [LLM_KEY_POSITIONS] = 131072},
+        .window_in_some_layers = TRUE,
+        .traits = {LLAMA_LIKE, .tied = TRUE, .post_norms = TRUE, .qk_norm = TRUE},
+    },
+    {
+        .model_type = "gemma3_text",
+        .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"},
+                  [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
+        .fallback = {[LLM_KEY_LAYERS] = NEEDED,
+                     [LLM_KEY_HIDDEN] = NEEDED,
+                     [LLM_KEY_FFN] = NEEDED,
+                     [LLM_KEY_HEADS] = 8,
+                     [LLM_KEY_KV_HEADS] = 4,
+                     [LLM_KEY_HEAD_DIM] = 256,
+                     [LLM_KEY_VOCAB] = 262208,
+                     [LLM_KEY_POSITIONS] = 131072},
+        .window_in_some_layers = TRUE,
+        .traits = {LLAMA_LIKE, .tied = TRUE, .post_norms = TRUE, .qk_norm = TRUE},
+    },
+    {
+        /* Megatron-LM's GPT: GPT-2's layer in any size, optionally with grouped queries or untied. */
+        .model_type = "gpt",
+        .names = {GPT2_NAMES, [LLM_KEY_KV_HEADS] = {"num_key_value_heads"},
+                  [LLM_KEY_HEAD_DIM] = {"head_dim"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_POSITIONS] = 2048},
+        .dropout = {"resid_pdrop", "embd_pdrop", "attn_pdrop"},
+        .dropout_fallback = 0.1,
+        .traits = {BIASED, .position = LLM_POSITION_LEARNED, .tied = TRUE, .final_norm = TRUE},
+    },
+    {
+        .model_type = "gpt2",
+        .names = {GPT2_NAMES},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_POSITIONS] = 1024},
+        .dropout = {"resid_pdrop", "embd_pdrop", "attn_pdrop"},
+        .dropout_fallback = 0.1,
+        .traits = {BIASED, .position = LLM_POSITION_LEARNED, .tied = TRUE, .final_norm = TRUE},
+    },
+    {
+        .model_type = "gpt_neox",
+        .names = {COMMON_NAMES, [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"},
+                  [LLM_KEY_PARALLEL_RESIDUAL] = {"use_parallel_residual"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_FFN] = NEEDED, [LLM_KEY_POSITIONS] = 2048},
+        .dropout = {"hidden_dropout", "attention_dropout"},
+        .traits = {BIASED, .position = LLM_POSITION_ROPE, .parallel_residual = TRUE,
+                   .final_norm = TRUE},
+    },
+    {
+        .model_type = "llama",
+        .names = {GROUPED_NAMES, [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"},
+                  [LLM_KEY_MLP_BIAS] = {"mlp_bias"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_FFN] = NEEDED, [LLM_KEY_POSITIONS] = 2048},
+        .traits = {LLAMA_LIKE},
+    },
+    {
+        .model_type = "mistral",
+        .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 8, [LLM_KEY_FFN] = NEEDED,
+                     [LLM_KEY_POSITIONS] = 131072, [LLM_KEY_WINDOW] = 4096},
+        .traits = {LLAMA_LIKE},
+    },
+    {
+        .model_type = "opt",
+        .names = {[LLM_KEY_LAYERS] = {"num_hidden_layers"},
+                  [LLM_KEY_HIDDEN] = {"hidden_size"},
+                  [LLM_KEY_HEADS] = {"num_attention_heads"},
+                  [LLM_KEY_FFN] = {"ffn_dim"},
+                  [LLM_KEY_VOCAB] = {"vocab_size"},
+                  [LLM_KEY_POSITIONS] = {"max_position_embeddings"},
+                  [LLM_KEY_TIED] = {"tie_word_embeddings"},
+                  [LLM_KEY_ALL_BIAS] = {"enable_bias"},
+                  [LLM_KEY_NORM_BEFORE] = {"do_layer_norm_before"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_FFN] = NEEDED, [LLM_KEY_POSITIONS] = 2048},
+        .dropout = {"dropout", "attention_dropout"},
+        .dropout_fallback = 0.1,
+        .extra_position_rows = 2, /* its positions start at 2 */
+        .equals_hidden = "word_embed_proj_dim",
+        .traits = {BIASED, .position = LLM_POSITION_LEARNED, .tied = TRUE, .final_norm = TRUE},
+    },
+    {
+        /* Its QKV has a bias though no key says so; Qwen2.5 has the same model_type. */
+        .model_type = "qwen2",
+        .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 32, [LLM_KEY_FFN] = NEEDED,
+                     [LLM_KEY_POSITIONS] = 32768},
+        .window_switch = "use_sliding_window",
+        .traits = {LLAMA_LIKE, .qkv_bias = TRUE},
+    },
+    {
+        .model_type = "qwen3",
+        .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"},
+                  [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 32, [LLM_KEY_HEAD_DIM] = 128,
+                     [LLM_KEY_FFN] = NEEDED, [LLM_KEY_POSITIONS] = 32768},
+        .window_switch = "use_sliding_window",
+        .traits = {LLAMA_LIKE, .qk_norm = TRUE},
+    },
+};
+
+static const char *const names[] = {"bloom", "gemma", "gemma2",   "gemma3", "gemma3_text",
+                                    "gpt",   "gpt2",  "gpt_neox", "llama",  "mistral",
+                                    "opt",   "qwen2", "qwen3",    NULL};
+G_STATIC_ASSERT(G_N_ELEMENTS(names) == G_N_ELEMENTS(families) + 1);
+
+const LlmFamily *
+llm_family_find(const char *model_type)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(families); i++) {
+        if (strcmp(families[i].model_type, model_type) == 0) {
+            return &families[i];
+        }
+    }
+    return NULL;
+}
+
+const char *const *
+llm_family_names(void)
+{
+    return names;
+}
+
+LlmKey
+llm_family_key(const LlmFamily *family, const char *name)
+{
+    for (guint key = 0; key < LLM_N_KEYS; key++) {
+        for (guint i = 0; i < LLM_N_ALIASES && family->names[key][i] != NULL; i++) {
+            if (strcmp(family->names[key][i], name) == 0) {
+                return (LlmKey)key;
+            }
+        }
+    }
+    return LLM_N_KEYS;
+}
+
+GPtrArray *
+llm_family_key_names(const LlmFamily *family)
+{
+    GPtrArray *all = g_ptr_array_new();
+    g_ptr_array_add(all, (gpointer) "model_type");
+    for (guint key = 0; key < LLM_N_KEYS; key++) {
+        for (guint i = 0; i < LLM_N_ALIASES && family->names[key][i] != NULL; i++) {
+            g_ptr_array_add(all, (gpointer)family->names[key][i]);
+        }
+    }
+    for (guint i = 0; i < LLM_N_DROPOUTS && family->dropout[i] != NULL; i++) {
+        g_ptr_array_add(all, (gpointer)family->dropout[i]);
+    }
+    if (family->window_switch != NULL) {
+        g_ptr_array_add(all, (gpointer)family->window_switch);
+        g_ptr_array_add(all, (gpointer) "max_window_layers");
+    }
+    if (family->equals_hidden != NULL) {
+        g_ptr_array_add(all, (gpointer)family->equals_hidden);
+    }
+    g_ptr_array_add(all, NULL);
+    return all;
+}
