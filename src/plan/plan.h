@@ -39,7 +39,11 @@ typedef struct {
 } PlanSpec;
 
 /* The practitioner's defaults for GPT-3 175B on DGX A100 (bf16, SP when tp > 1, distributed optimizer, selective
- * recompute, micro-batch 1, 1f1b). */
+ * recompute, micro-batch 1, 1f1b).
+ *
+ * What is left 0 is derived by plan_new: dp from gpus (else 1); the global batch is 1536 sequences, rounded up
+ * to whole microbatches on every replica (and whole groups when vpp > 1); the sequence is what the model
+ * was made for, at most 8192. */
 PlanSpec plan_spec_default(void);
 
 typedef struct {
@@ -52,11 +56,18 @@ typedef struct {
     gint64 *layers;       /* [n_stages] transformer layers of each global stage; sums to shape->layers */
     gint64 vocab_padded;
     gint64 tokens;        /* per iteration, all replicas */
+    GPtrArray *remarks;   /* of char*: what the user may not expect (values chosen, groups over nodes ...) */
 } Plan;
 
+#define PLAN_MAX_GPUS (1 << 22)
+
+/* Refuses what cannot run, with the numbers and what to write instead. A resolved spec gives the same plan. */
 Plan *plan_new(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem *system, GError **error);
 void plan_free(Plan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Plan, plan_free)
+/* The resolved plan as "option = value" lines with the names of the command line, remarks as '#' lines.
+ * Caller frees. */
+char *plan_print(const Plan *plan);
 
 /* --- ranks: order tp-cp-ep-dp-pp, tp fastest (Megatron) ---------------------------------------- */
 typedef struct { gint64 tp, cp, dp, pp; } PlanPlace;
@@ -80,6 +91,9 @@ typedef struct {
     gint64 communication_bytes; /* SP gather buffer, pipeline receive buffers */
 } PlanStaticMemory;
 PlanStaticMemory plan_static_memory(const Plan *plan, gint64 pp_rank);
+/* Of a stored weight: 2, or 4 without mixed precision; and of a gradient as accumulated and reduced. */
+gint64 plan_parameter_bytes(const Plan *plan);
+gint64 plan_gradient_bytes(const Plan *plan);
 /* Activations that one microbatch keeps on a stage from its F to its B; and the most that its backward needs
  * on top while it runs. Logits are counted apart (last stage). */
 gint64 plan_stage_activation_bytes(const Plan *plan, gint64 stage);

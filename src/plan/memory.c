@@ -1,0 +1,168 @@
+/* What one GPU holds: parameters, gradients, optimizer state, activations, buffers (SPEC.md 9 and 10). */
+#include "config.h"
+
+#include <math.h>
+
+#include "plan/plan.h"
+
+static gint64
+ceil_div(gint64 value, gint64 divisor)
+{
+    return (value + divisor - 1) / divisor;
+}
+
+static gint64
+embedding_rows(const Plan *plan)
+{
+    return plan->vocab_padded / plan->spec.tp;
+}
+
+gint64
+plan_stage_parameters(const Plan *plan, gint64 stage)
+{
+    const LlmShape *shape = plan->shape;
+    LlmParameters p = llm_parameters(shape);
+    gint64 n = plan->layers[stage] * llm_layer_parameters_per_rank(shape, plan->spec.tp);
+
+    g_assert(stage >= 0 && stage < plan->n_stages);
+    if (stage == 0) /* positions and norms are whole on every tensor parallel rank */
+        n += embedding_rows(plan) * shape->hidden + p.position + p.embedding_norm;
+    if (stage == plan->n_stages - 1) {
+        n += p.final_norm;
+        if (!shape->tied || plan->spec.pp > 1) /* the head, or the last stage's copy of the embedding */
+            n += embedding_rows(plan) * shape->hidden;
+        if (shape->head_bias)
+            n += embedding_rows(plan);
+    }
+    return n;
+}
+
+gint64
+plan_rank_parameters(const Plan *plan, gint64 pp_rank)
+{
+    gint64 n = 0;
+
+    g_assert(pp_rank >= 0 && pp_rank < plan->spec.pp);
+    for (gint64 c = 0; c < plan->spec.vpp; c++)
+        n += plan_stage_parameters(plan, c * plan->spec.pp + pp_rank);
+    return n;
+}
+
+gint64
+plan_parameter_bytes(const Plan *plan)
+{
+    return cluster_dtype_bytes(plan->spec.dtype) == 4 ? 4 : 2; /* fp8 trains 16-bit weights */
+}
+
+gint64
+plan_gradient_bytes(const Plan *plan)
+{
+    return plan->spec.gradient_fp32 ? 4 : plan_parameter_bytes(plan);
+}
+
+/* Bytes of optimizer state per parameter: Adam's two fp32 moments, the fp32 master copy when the weights
+ * are 16-bit, and Megatron's fp32 copy of 16-bit gradients (DeepSpeed casts as it goes). */
+static gint64
+optimizer_bytes_each(const Plan *plan)
+{
+    if (plan_parameter_bytes(plan) == 4)
+        return 8;
+    return plan_gradient_bytes(plan) == 4 || plan->spec.deepspeed_pipeline ? 12 : 16;
+}
+
+/* Whole-sequence buffer that sequence parallel all-gathers into, and receive buffers of the pipeline: one
+ * tensor each way; interleaved runs with groups N > P receive up to N - P tensors ahead on the first
+ * rank (forward) and the last (backward) (SPEC.md 2, M3). */
+static gint64
+communication_bytes(const Plan *plan, gint64 pp_rank)
+{
+    const PlanSpec *s = &plan->spec;
+    gint64 bytes = 0, element = plan_parameter_bytes(plan);
+
+    if (s->sequence_parallel)
+        bytes += s->seq / s->cp * s->micro_batch * plan->shape->hidden * element;
+    if (s->pp > 1) {
+        gint64 tensors = (pp_rank > 0 || s->vpp > 1) + (pp_rank < s->pp - 1 || s->vpp > 1);
+        if (s->vpp > 1 && (pp_rank == 0 || pp_rank == s->pp - 1))
+            tensors += s->group - s->pp;
+        bytes += tensors * plan_p2p_bytes(plan);
+    }
+    return bytes;
+}
+
+PlanStaticMemory
+plan_static_memory(const Plan *plan, gint64 pp_rank)
+{
+    const PlanSpec *s = &plan->spec;
+    gint64 n = plan_rank_parameters(plan, pp_rank);
+    gint64 shard = s->zero >= 1 ? ceil_div(n, s->dp * s->cp) : n;
+    PlanStaticMemory m = {
+        .parameters_bytes = n * plan_parameter_bytes(plan),
+        .gradients_bytes = n * plan_gradient_bytes(plan),
+        .optimizer_bytes = shard * optimizer_bytes_each(plan),
+        .fixed_bytes = plan->system->fixed_memory_bytes,
+        .communication_bytes = communication_bytes(plan, pp_rank),
+    };
+
+    if (s->dtype == CLUSTER_FP8) /* fp8 copies of the layers' weights, as is and transposed */
+        for (gint64 c = 0; c < s->vpp; c++)
+            m.parameters_bytes += 2 * plan->layers[c * s->pp + pp_rank] *
+                                  llm_layer_parameters_per_rank(plan->shape, s->tp);
+    return m;
+}
+
+static gint64
+whole(double bytes)
+{
+    return (gint64)ceil(bytes);
+}
+
+gint64
+plan_stage_activation_bytes(const Plan *plan, gint64 stage)
+{
+    double bytes = (double)plan->layers[stage] *
+                   llm_activation_bytes(plan->shape, &plan->cut, LLM_PIECE_LAYER);
+
+    g_assert(stage >= 0 && stage < plan->n_stages);
+    if (stage == 0)
+        bytes += llm_activation_bytes(plan->shape, &plan->cut, LLM_PIECE_EMBEDDING);
+    if (stage == plan->n_stages - 1)
+        bytes += llm_activation_bytes(plan->shape, &plan->cut, LLM_PIECE_HEAD);
+    return whole(bytes);
+}
+
+/* Layers run their backward one after another: the largest, not the sum. */
+gint64
+plan_stage_transient_bytes(const Plan *plan, gint64 stage)
+{
+    double bytes = 0;
+
+    g_assert(stage >= 0 && stage < plan->n_stages);
+    if (plan->layers[stage] > 0)
+        bytes = llm_transient_bytes(plan->shape, &plan->cut, LLM_PIECE_LAYER);
+    if (stage == 0)
+        bytes = MAX(bytes, llm_transient_bytes(plan->shape, &plan->cut, LLM_PIECE_EMBEDDING));
+    return whole(bytes);
+}
+
+gint64
+plan_stage_logits_bytes(const Plan *plan, gint64 stage)
+{
+    g_assert(stage >= 0 && stage < plan->n_stages);
+    if (stage != plan->n_stages - 1)
+        return 0;
+    return whole(llm_transient_bytes(plan->shape, &plan->cut, LLM_PIECE_HEAD));
+}
+
+/* [s/cp (/t with sequence parallel), b, h] in the pipeline's dtype; without it every tensor parallel rank
+ * sends the whole tensor, unless scatter-gather cuts it by t on the way (SPEC.md 6.1). */
+gint64
+plan_p2p_bytes(const Plan *plan)
+{
+    const PlanSpec *s = &plan->spec;
+    gint64 elements = s->seq / s->cp * s->micro_batch * plan->shape->hidden;
+
+    if (s->sequence_parallel || s->scatter_gather)
+        elements = ceil_div(elements, s->tp);
+    return elements * plan_parameter_bytes(plan);
+}
