@@ -1,0 +1,244 @@
+/* Loads a system directory's system.conf by one table of keys, and checks that the values fit together. */
+#include "config.h"
+
+#include "cluster/system.h"
+
+#include "cluster/error.h"
+#include "cluster/shipped.h"
+
+G_DEFINE_QUARK(cluster_error_quark, cluster_error)
+
+static const char *const link_choices[] = {"nvswitch", "mesh", "pcie", NULL};
+
+#define QUANTITY(section, key, kind, fallback, what)                                                 \
+    {section, key, CONF_KEY_QUANTITY, kind, fallback, NULL, what}
+#define FRACTION(section, key, what) {section, key, CONF_KEY_FRACTION, UNITS_COUNT, NULL, NULL, what}
+
+static const ConfKey keys[] = {
+    {"gpu", "name", CONF_KEY_TEXT, UNITS_COUNT, NULL, NULL, "product name of the GPU"},
+    QUANTITY("gpu", "peak-fp32", UNITS_FLOPS, NULL, "dense peak, fp32 vector units"),
+    QUANTITY("gpu", "peak-tf32", UNITS_FLOPS, "0FLOPS", "dense peak, tf32; 0FLOPS: has none"),
+    QUANTITY("gpu", "peak-fp16", UNITS_FLOPS, "0FLOPS", "dense peak, fp16; 0FLOPS: has none"),
+    QUANTITY("gpu", "peak-bf16", UNITS_FLOPS, "0FLOPS", "dense peak, bf16; 0FLOPS: has none"),
+    QUANTITY("gpu", "peak-fp8", UNITS_FLOPS, "0FLOPS", "dense peak, fp8; 0FLOPS: has none"),
+    QUANTITY("gpu", "memory", UNITS_BYTES, NULL, "HBM, all of it"),
+    QUANTITY("gpu", "memory-usable", UNITS_BYTES, NULL, "HBM that a process can allocate"),
+    QUANTITY("gpu", "memory-rate", UNITS_RATE, NULL, "HBM, nominal"),
+    FRACTION("gpu", "memory-efficiency", "share of memory-rate that a long copy achieves"),
+    QUANTITY("gpu", "l2", UNITS_BYTES, NULL, "last-level cache"),
+    QUANTITY("gpu", "sms", UNITS_COUNT, NULL, "streaming multiprocessors"),
+    QUANTITY("gpu", "clock", UNITS_FREQUENCY, NULL, "SM clock behind the peaks"),
+    QUANTITY("gpu", "kernel-floor", UNITS_TIME, NULL, "interval of back-to-back small kernels"),
+    QUANTITY("node", "gpus", UNITS_COUNT, NULL, "GPUs in a node"),
+    {"node", "link", CONF_KEY_CHOICE, UNITS_COUNT, NULL, link_choices, "how the GPUs of a node meet"},
+    QUANTITY("node", "nvlink-rate", UNITS_RATE, NULL,
+             "GPU to GPU in a node, per GPU and direction, nominal (link = pcie: over PCIe)"),
+    FRACTION("node", "nvlink-efficiency", "share of nvlink-rate that a large collective achieves"),
+    QUANTITY("node", "nvlink-latency", UNITS_TIME, NULL, "one hop in a node"),
+    QUANTITY("node", "pcie-rate", UNITS_RATE, NULL, "host link per GPU and direction, achieved"),
+    QUANTITY("nic", "count", UNITS_COUNT, NULL, "network cards of a node"),
+    QUANTITY("nic", "rate", UNITS_RATE, NULL, "line rate of a card per direction"),
+    FRACTION("nic", "efficiency", "share of the line rate that a large transfer achieves"),
+    QUANTITY("nic", "latency", UNITS_TIME, NULL, "one message, GPU to GPU over the network"),
+    {"fabric", "rail-optimised", CONF_KEY_BOOL, UNITS_COUNT, NULL, NULL,
+     "card i of every node meets on switch i"},
+    {"fabric", "oversubscription", CONF_KEY_TEXT, UNITS_COUNT, NULL, NULL,
+     "1 = full bisection; 2 = half of it above the first switch"},
+    QUANTITY("host", "launch", UNITS_TIME, NULL, "CPU time to launch one kernel"),
+    QUANTITY("host", "sync", UNITS_TIME, NULL, "gap in a stream after a device synchronise"),
+    QUANTITY("host", "fixed-memory", UNITS_BYTES, NULL,
+             "CUDA context, kernels, cuBLAS and NCCL buffers per GPU"),
+    {NULL, NULL, CONF_KEY_TEXT, UNITS_COUNT, NULL, NULL, NULL},
+};
+
+const ConfKey *
+cluster_system_keys(void)
+{
+    return keys;
+}
+
+static void
+read_gpu(ClusterSystem *s)
+{
+    static const char *const peaks[CLUSTER_N_DTYPES] = {
+        [CLUSTER_FP32] = "peak-fp32", [CLUSTER_TF32] = "peak-tf32", [CLUSTER_FP16] = "peak-fp16",
+        [CLUSTER_BF16] = "peak-bf16", [CLUSTER_FP8] = "peak-fp8",
+    };
+    s->gpu_name = g_strdup(conf_keyfile_text(s->conf, "gpu", "name"));
+    for (guint i = 0; i < CLUSTER_N_DTYPES; i++)
+        s->peak_flops[i] = conf_keyfile_quantity(s->conf, "gpu", peaks[i]);
+    s->memory_bytes = conf_keyfile_quantity(s->conf, "gpu", "memory");
+    s->memory_usable_bytes = conf_keyfile_quantity(s->conf, "gpu", "memory-usable");
+    s->memory_Bps = conf_keyfile_quantity(s->conf, "gpu", "memory-rate");
+    s->memory_efficiency = conf_keyfile_fraction(s->conf, "gpu", "memory-efficiency");
+    s->l2_bytes = conf_keyfile_quantity(s->conf, "gpu", "l2");
+    s->n_sms = conf_keyfile_quantity(s->conf, "gpu", "sms");
+    s->clock_Hz = conf_keyfile_quantity(s->conf, "gpu", "clock");
+    s->kernel_floor_ns = conf_keyfile_quantity(s->conf, "gpu", "kernel-floor");
+}
+
+static void
+read_links(ClusterSystem *s)
+{
+    s->gpus_per_node = conf_keyfile_quantity(s->conf, "node", "gpus");
+    s->link = (ClusterLink)conf_keyfile_choice(s->conf, "node", "link");
+    s->nvlink_Bps = conf_keyfile_quantity(s->conf, "node", "nvlink-rate");
+    s->nvlink_efficiency = conf_keyfile_fraction(s->conf, "node", "nvlink-efficiency");
+    s->nvlink_latency_ns = conf_keyfile_quantity(s->conf, "node", "nvlink-latency");
+    s->pcie_Bps = conf_keyfile_quantity(s->conf, "node", "pcie-rate");
+    s->nics_per_node = conf_keyfile_quantity(s->conf, "nic", "count");
+    s->nic_Bps = conf_keyfile_quantity(s->conf, "nic", "rate");
+    s->nic_efficiency = conf_keyfile_fraction(s->conf, "nic", "efficiency");
+    s->nic_latency_ns = conf_keyfile_quantity(s->conf, "nic", "latency");
+    s->rail_optimised = conf_keyfile_bool(s->conf, "fabric", "rail-optimised");
+    s->launch_ns = conf_keyfile_quantity(s->conf, "host", "launch");
+    s->sync_ns = conf_keyfile_quantity(s->conf, "host", "sync");
+    s->fixed_memory_bytes = conf_keyfile_quantity(s->conf, "host", "fixed-memory");
+}
+
+/* "2", "1.5" or "2:1". */
+static gboolean
+read_oversubscription(ClusterSystem *s, const char *path, GError **error)
+{
+    const char *text = conf_keyfile_text(s->conf, "fabric", "oversubscription");
+    char *end = NULL;
+    double value = g_ascii_strtod(text, &end);
+    if (end == text || !(g_str_equal(end, "") || g_str_equal(end, ":1")) || !(value >= 1) ||
+        value > 1000) {
+        g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
+                    "%s: [fabric] oversubscription: '%s' is not a ratio from 1 to 1000; write 1 for full "
+                    "bisection, 2 for half",
+                    path, text);
+        return FALSE;
+    }
+    s->oversubscription = value;
+    return TRUE;
+}
+
+/* What must be more than zero for any time to be finite. Written as text here, so that the complaint
+ * names the key. */
+static const struct {
+    const char *section, *key, *example;
+} positive[] = {
+    {"gpu", "peak-fp32", "19.5TFLOPS"}, {"gpu", "memory", "80GB"}, {"gpu", "memory-usable", "79GB"},
+    {"gpu", "memory-rate", "2039GBps"}, {"gpu", "sms", "108"},     {"gpu", "clock", "1410MHz"},
+    {"gpu", "kernel-floor", "2us"},     {"node", "gpus", "8"},     {"node", "nvlink-rate", "300GBps"},
+    {"node", "pcie-rate", "25GBps"},    {"nic", "count", "8"},     {"nic", "rate", "200Gbps"},
+};
+
+static const struct {
+    const char *section, *key;
+} positive_fractions[] = {
+    {"gpu", "memory-efficiency"}, {"node", "nvlink-efficiency"}, {"nic", "efficiency"}};
+
+static gboolean
+check_positive(const ClusterSystem *s, const char *path, GError **error)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(positive); i++)
+        if (conf_keyfile_quantity(s->conf, positive[i].section, positive[i].key) <= 0) {
+            g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
+                        "%s: [%s] %s: must be more than 0; write for example %s", path,
+                        positive[i].section, positive[i].key, positive[i].example);
+            return FALSE;
+        }
+    for (guint i = 0; i < G_N_ELEMENTS(positive_fractions); i++) {
+        const char *section = positive_fractions[i].section, *key = positive_fractions[i].key;
+        if (conf_keyfile_fraction(s->conf, section, key) <= 0) {
+            g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
+                        "%s: [%s] %s: must be more than 0; write for example 0.9", path, section, key);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static gboolean
+check_counts(const ClusterSystem *s, const char *path, GError **error)
+{
+    if (s->gpus_per_node > 1024 || s->nics_per_node > 1024 || s->n_sms > 4096) {
+        g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
+                    "%s: [node] gpus and [nic] count go up to 1024 and [gpu] sms up to 4096; write what one "
+                    "node has",
+                    path);
+        return FALSE;
+    }
+    if (s->nics_per_node % s->gpus_per_node && s->gpus_per_node % s->nics_per_node) {
+        g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
+                    "%s: [nic] count: %" G_GINT64_FORMAT " cards cannot be dealt out evenly to %" G_GINT64_FORMAT
+                    " GPUs; write a divisor or a multiple of [node] gpus",
+                    path, s->nics_per_node, s->gpus_per_node);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+check_memory(const ClusterSystem *s, const char *path, GError **error)
+{
+    if (s->memory_usable_bytes > s->memory_bytes) {
+        g_autofree char *all = units_format_exact(UNITS_BYTES, s->memory_bytes);
+        g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
+                    "%s: [gpu] memory-usable: is more than memory; write at most %s", path, all);
+        return FALSE;
+    }
+    if (s->fixed_memory_bytes >= s->memory_usable_bytes) {
+        g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
+                    "%s: [host] fixed-memory: leaves nothing of [gpu] memory-usable; write for example 2GB",
+                    path);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static char *
+summarise(const ClusterSystem *s)
+{
+    g_autofree char *link = units_format(UNITS_RATE, s->nvlink_Bps, 4);
+    g_autofree char *nic = units_format(UNITS_RATE, s->nic_Bps, 4);
+    return g_strdup_printf("%" G_GINT64_FORMAT " x %s a node, %s %s; %" G_GINT64_FORMAT " x %s to the network",
+                           s->gpus_per_node, s->gpu_name, link_choices[s->link], link, s->nics_per_node,
+                           nic);
+}
+
+static ClusterSystem *
+load_directory(const char *directory, const char *const *overrides, GError **error)
+{
+    g_autofree char *path = g_build_filename(directory, "system.conf", NULL);
+    g_autoptr(ClusterSystem) s = g_new0(ClusterSystem, 1);
+    s->conf = conf_keyfile_load(path, keys, error);
+    if (!s->conf)
+        return NULL;
+    for (guint i = 0; overrides && overrides[i]; i++)
+        if (!conf_keyfile_set(s->conf, overrides[i], error))
+            return NULL;
+    g_autofree char *absolute = g_canonicalize_filename(directory, NULL);
+    s->name = g_path_get_basename(absolute);
+    s->directory = g_strdup(directory);
+    read_gpu(s);
+    read_links(s);
+    if (!check_positive(s, path, error) || !read_oversubscription(s, path, error) ||
+        !check_counts(s, path, error) || !check_memory(s, path, error))
+        return NULL;
+    s->summary = summarise(s);
+    return g_steal_pointer(&s);
+}
+
+ClusterSystem *
+cluster_system_load(const char *name_or_directory, const char *const *overrides, GError **error)
+{
+    g_autofree char *directory = cluster_shipped_find(name_or_directory, error);
+    return directory ? load_directory(directory, overrides, error) : NULL;
+}
+
+void
+cluster_system_free(ClusterSystem *s)
+{
+    if (!s)
+        return;
+    g_free(s->name);
+    g_free(s->directory);
+    g_free(s->summary);
+    g_free(s->gpu_name);
+    conf_keyfile_free(s->conf);
+    g_free(s);
+}
