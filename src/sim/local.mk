@@ -1,1 +1,14 @@
-## Sources of the layer sim.
+libdtsim_a_SOURCES += \
+	%D%/deadlock.c \
+	%D%/engine.c %D%/engine.h \
+	%D%/fluid.c %D%/fluid.h \
+	%D%/heap.c %D%/heap.h \
+	%D%/layout.h \
+	%D%/maxmin.c %D%/maxmin.h \
+	%D%/meeting.c \
+	%D%/path.c \
+	%D%/program.c %D%/program.h \
+	%D%/random.c %D%/random.h \
+	%D%/state.h \
+	%D%/stream.c \
+	%D%/template.c

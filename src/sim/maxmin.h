@@ -19,3 +19,18 @@ typedef struct {
  * Writes speed[0..n_activities-1]. O(uses * rounds), rounds <= min(activities, resources) + 1. */
 void sim_maxmin_solve(guint n_activities, const guint32 *first, const SimUse *uses,
                       guint n_resources, const double *capacity, double *speed);
+
+/* The same with buffers that are kept between calls; all zero is a valid empty one. */
+typedef struct {
+    guint32 *user_first; /* activities by resource */
+    guint32 *users;
+    double *user_rate;
+    double *level;       /* speed at which the resource saturates; infinite when nobody rises on it */
+    guint8 *changed;
+    gsize n_resources, n_uses;
+} SimMaxmin;
+
+void sim_maxmin_solve_in(SimMaxmin *buffers, guint n_activities, const guint32 *first,
+                         const SimUse *uses, guint n_resources, const double *capacity,
+                         double *speed);
+void sim_maxmin_clear(SimMaxmin *buffers);

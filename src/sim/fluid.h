@@ -1,0 +1,97 @@
+/* Activities that share resources: who uses what, at which speed, until when.  Private to sim.
+ *
+ * An activity j of isolated duration D_j (ns) with loads L_jk uses, at full speed, of resource i
+ *
+ *   r_ij = sum over kinds k of w_ik * L_jk / (D_j * 1e-9 s)        [load units per second]
+ *
+ * and runs at speed x_j (sim/maxmin.h).  A resource whose full-speed demand sum_j r_ij fits into its
+ * capacity can never bind ("slack"); components are therefore formed over tight resources only, and
+ * an activity that touches none runs at speed 1 and ends after exactly D_j, in integers.
+ *
+ * Changes at one instant are gathered and solved once, when time is about to go on.
+ * The end of a disturbed activity is now + remaining / speed, rounded up to the next ns. */
+#pragma once
+
+#include "sim/heap.h"
+#include "sim/maxmin.h"
+#include "sim/program.h"
+
+/* A use of a resource by a meeting: a node in a list that meetings share. */
+typedef struct {
+    guint32 resource, kind;
+    double weight;
+    guint32 next; /* 0: end */
+} SimUseNode;
+
+typedef struct {
+    guint32 resource;
+    guint32 place; /* in the resource's list of users */
+    double rate;
+} SimActivityUse;
+
+typedef struct {
+    double remaining_ns; /* at speed 1, when `since_ns` */
+    double speed;        /* 0: not known yet */
+    gint64 since_ns, end_ns;
+    SimActivityUse *uses;
+    guint32 n_uses, capacity;
+    guint64 mark;
+    guint32 generation;
+    guint32 owner;
+    guint32 next_free;
+    gboolean single; /* owner is a stream, else a meeting */
+} SimActivity;
+
+typedef struct {
+    guint32 activity, use;
+} SimUser;
+
+typedef struct {
+    double capacity; /* load units per second */
+    double demand;   /* of all users at full speed */
+    double load;     /* total so far */
+    gint64 busy_ns, busy_since_ns;
+    SimUser *users;
+    guint32 n_users, n_reserved;
+    guint32 n_removals; /* since the demand was summed anew */
+    guint64 mark; /* of the visit that saw it last */
+    guint32 local; /* its index in that visit */
+    gboolean dirty;
+} SimResource;
+
+typedef struct {
+    SimResource *resources;
+    guint32 n_resources, n_resources_reserved;
+    SimActivity *activities;
+    guint32 n_activities, n_activities_reserved, free_activity;
+    GArray *nodes; /* of SimUseNode; entry 0 is unused */
+    GArray *dirty; /* of guint32: resources */
+    guint64 mark; /* number of the visit: a start or a settling */
+    gsize n_stale; /* events in the heap that a change of speed made void */
+    /* the component being solved */
+    GArray *members, *tight, *first, *uses, *capacities, *speeds;
+    SimMaxmin buffers;
+    guint64 n_solved;
+} SimFluid;
+
+void sim_fluid_init(SimFluid *f);
+void sim_fluid_clear(SimFluid *f);
+guint32 sim_fluid_add_resource(SimFluid *f, double capacity_per_s);
+/* Prepends a use to the list `next` and returns the new list. */
+guint32 sim_fluid_add_use(SimFluid *f, guint32 next, guint32 resource, guint kind, double weight);
+
+/* Starts an activity (duration_ns > 0) and schedules its end, now or when settled. */
+void sim_fluid_start(SimFluid *f, SimHeap *heap, gint64 now_ns, gint64 duration_ns,
+                     const double *load, guint32 uses, guint32 owner, gboolean single);
+/* Whether the event is the activity's valid end. */
+gboolean sim_fluid_is_current(const SimFluid *f, const SimEvent *event);
+/* The activity has ended: its resources are free from now on. */
+void sim_fluid_finish(SimFluid *f, gint64 now_ns, guint32 activity);
+/* Solves what changed. Must be called before time goes on while there are dirty resources. */
+void sim_fluid_settle(SimFluid *f, SimHeap *heap, gint64 now_ns);
+
+static inline gboolean
+sim_fluid_is_dirty(const SimFluid *f)
+{
+    return f->dirty->len > 0;
+}
