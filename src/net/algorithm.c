@@ -52,6 +52,7 @@ net_algorithm_ns(const NetAlgorithm *algorithm, const NetFabric *fabric, NetOp o
     /* without latency there is nothing to fill a pipeline for */
     double fill_us = group->nodes == 1 ? fabric->tuning.nvlink_fill_us * (fabric->nvlink_factor > 0.0)
                                        : fabric->tuning.nic_fill_us * (fabric->nic_factor > 0.0);
+    fill_us *= op == NET_ALL_REDUCE ? 2.0 : 1.0;
     double latency_ns = 1e3 * algorithm->latency_us(fabric, op, group, protocol);
     return latency_ns + 1e9 * wire_s + 2.0 * sqrt(1e3 * fill_us * 1e9 * wire_s);
 }

@@ -20,7 +20,7 @@
 #define GRID 70 /* half octaves from 8 B to 2^37.5 B */
 #define GRID_FIRST_BYTES 8.0
 #define MODEL_DISTANCE 1.5
-#define CAPACITY_FROM_BYTES 1e6
+#define CAPACITY_FROM_BYTES 64e6
 
 typedef struct {
     NetSweep sweep;
@@ -238,30 +238,31 @@ net_nic_capacity_Bps(const NetBook *book)
     return book->nic_capacity_Bps;
 }
 
-/* The most that the model or any measured large transfer puts through a port. */
+/* What whole nodes measured at their largest sizes put through a port (a few fast rows of small groups
+ * would raise it beyond what a port does under load), at least the model's achieved rate where nothing
+ * of that kind was measured. */
 static void
 find_capacities(NetBook *book)
 {
-    double nvlink = net_fabric_nvlink_Bps(&book->measured, book->measured.gpus_per_node);
-    double nic = book->measured.nic_Bps;
+    double nvlink = 0.0, nic = 0.0;
     for (guint a = 0; a < book->sweeps->len; a++) {
         const NetSweep *s = &book->anchors[a].sweep;
-        for (guint i = 0; i < GRID; i++) {
-            double bytes = grid_bytes(i);
-            if (bytes < CAPACITY_FROM_BYTES || octaves_outside(s->curve, bytes) > 0.0)
-                continue;
-            NetModelTime model = net_model_time(&book->measured, s->op, &s->group, bytes);
-            double seconds = net_curve_ns(s->curve, bytes, NULL, NULL) / 1e9;
+        double bytes = net_curve_last_bytes(s->curve);
+        gboolean direct = s->op == NET_ALL_TO_ALL || s->op == NET_SEND_RECV;
+        if (bytes < CAPACITY_FROM_BYTES || direct)
+            continue;
+        NetModelTime model = net_model_time(&book->measured, s->op, &s->group, bytes);
+        double seconds = net_curve_ns(s->curve, bytes, NULL, NULL) / 1e9;
+        if (s->group.ranks_per_node == book->measured.gpus_per_node)
             nvlink = MAX(nvlink, model.bytes.nvlink / seconds);
-            nic = MAX(nic, model.bytes.nic / seconds);
-        }
+        nic = MAX(nic, model.bytes.nic / seconds);
     }
-    if (book->measured.nvlink_Bps > 0.0)
-        nvlink *= book->asked.nvlink_Bps / book->measured.nvlink_Bps;
-    if (book->measured.nic_Bps > 0.0)
-        nic *= book->asked.nic_Bps / book->measured.nic_Bps;
-    book->nvlink_capacity_Bps = MAX(nvlink, 1.0);
-    book->nic_capacity_Bps = MAX(nic, 1.0);
+    if (nvlink == 0.0)
+        nvlink = net_fabric_nvlink_Bps(&book->measured, book->measured.gpus_per_node);
+    if (nic == 0.0)
+        nic = book->measured.nic_Bps;
+    book->nvlink_capacity_Bps = nvlink * book->asked.nvlink_Bps / book->measured.nvlink_Bps;
+    book->nic_capacity_Bps = nic * book->asked.nic_Bps / book->measured.nic_Bps;
 }
 
 static void

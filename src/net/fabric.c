@@ -27,7 +27,7 @@ static const NetTuning defaults[NET_N_GENERATIONS] = {
     [NET_BLACKWELL] = {1.0, 1.6, 3.0, 0.1, 1.0, 1.6, 10.0},
 };
 
-/* DGX-1's hybrid cube mesh: of the 6 links of a GPU, the rings of k ranks find as many as this
+/* DGX-1's hybrid cube mesh: of the 6 links of a GPU, the rings of k ranks use as many as this
  * (measured bus bandwidth over 21 GB/s a link: 22, 85, 37, 46, 87 GB/s for 2, 4, 5, 6, 7 ranks). */
 static const double mesh_links[] = {6, 6, 1, 2, 4, 1.75, 2.2, 4.1, 6};
 #define MESH_LINKS 6.0

@@ -8,7 +8,9 @@
  *     NVLink  2 S (k - 1) / k          the k - 1 links of the chain carry S up and S down
  *
  * Latency: base + 2 ((k - 1) hop_nvlink + log2(N) hop_net). Constants: NCCL 2.27 tuning.cc; a tree
- * reaches 0.92 of the bus rate, LL 1/3.8 of that, LL128 7/9 in a node and 120/128 across. */
+ * reaches 0.92 of the bus rate, LL 1/3.8 of that, LL128 7/9 in a node and 120/128 across. NCCL plans with
+ * 2 S on the wire for any N and so takes the ring for large buffers also on few nodes, where a tree would
+ * send less; the share (N-1)/N says the same here. */
 #include "config.h"
 
 #include "net/algorithm.h"
@@ -51,15 +53,16 @@ static double
 tree_wire_frac(const NetFabric *fabric, NetOp op G_GNUC_UNUSED, const NetGroup *group,
                NetProtocol protocol)
 {
+    double planned = group->nodes > 1 ? TREE_FRAC * (group->nodes - 1.0) / group->nodes : TREE_FRAC;
     switch (protocol) {
     case NET_LL:
-        return net_ll_frac(fabric, group, TREE_FRAC / 3.8);
+        return net_ll_frac(fabric, group, planned / 3.8);
     case NET_LL128:
         if (!net_ll128_runs(fabric))
             return 0.0;
-        return TREE_FRAC * (group->nodes == 1 ? 7.0 / 9.0 : 120.0 / 128.0);
+        return planned * (group->nodes == 1 ? 7.0 / 9.0 : 120.0 / 128.0);
     default:
-        return TREE_FRAC;
+        return planned;
     }
 }
 
