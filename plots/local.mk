@@ -1,1 +1,2 @@
 ## gnuplot scripts, installed.
+nobase_dist_pkgdata_DATA += %D%/gantt.gp

@@ -1,1 +1,19 @@
 ## Sources of the layer report.
+libdtsim_a_SOURCES += %D%/explain.c
+libdtsim_a_SOURCES += %D%/gantt.c %D%/gantt.h
+libdtsim_a_SOURCES += %D%/json.c
+libdtsim_a_SOURCES += %D%/json_number.c %D%/json_number.h
+libdtsim_a_SOURCES += %D%/memory.c
+libdtsim_a_SOURCES += %D%/model.c %D%/model.h
+libdtsim_a_SOURCES += %D%/number.c %D%/number.h
+libdtsim_a_SOURCES += %D%/pipeline.c
+libdtsim_a_SOURCES += %D%/plot.c
+libdtsim_a_SOURCES += %D%/ratio.c
+libdtsim_a_SOURCES += %D%/reasons.c
+libdtsim_a_SOURCES += %D%/run.h
+libdtsim_a_SOURCES += %D%/section.c %D%/section.h
+libdtsim_a_SOURCES += %D%/system.c %D%/system.h
+libdtsim_a_SOURCES += %D%/table.c %D%/table.h
+libdtsim_a_SOURCES += %D%/text.c
+libdtsim_a_SOURCES += %D%/trace.c %D%/trace.h
+libdtsim_a_SOURCES += %D%/tsv.c

@@ -1,0 +1,50 @@
+# What does each pipeline rank do when?  One box a token, idle time white.
+# gnuplot -c gantt.gp DATA PICTURE svg|png TITLE<tab>UNIT<tab>RANKS
+# DATA: one block a kind; columns kind (F B I W), rank, start, end, label ("-": none).
+
+data = ARG1
+tab = "\t"
+first = strstrt(ARG4, tab)
+title = ARG4[1:first - 1]
+rest = ARG4[first + 1:*]
+second = strstrt(rest, tab)
+unit = rest[1:second - 1]
+ranks = int(rest[second + 1:*])
+
+height = 120 + 34 * (ranks < 3 ? 3 : ranks > 64 ? 64 : ranks)
+if (ARG3 eq "svg") {
+    set terminal svg size 1200,height font "Helvetica,13" background rgb "white"
+} else {
+    set terminal pngcairo size 1800,height * 1.5 font "Helvetica,13" fontscale 1.3
+}
+set output ARG2
+
+set title title noenhanced
+set xlabel sprintf("time (%s)", unit)
+set ylabel "pipeline rank"
+set yrange [ranks - 0.4 : -0.6]
+set ytics 1 nomirror out
+if (ranks > 24) { set ytics 4 }
+set xtics nomirror out
+set border 3
+set key outside top right horizontal samplen 1.2
+set style fill solid 1.0 border rgb "#ffffff"
+set datafile separator tab
+unset grid
+
+# Colours told apart in grey and by colour-blind readers.
+color(kind) = kind eq "F" ? 0x4477aa : kind eq "B" ? 0xddaa33 : kind eq "I" ? 0xcc6677 : 0x228833
+name(kind) = kind eq "F" ? "forward" : kind eq "B" ? "backward" : kind eq "I" ? "input gradient" \
+             : "weight gradient"
+
+stats data using 2 nooutput
+blocks = STATS_blocks
+array kinds[blocks]
+do for [i = 1:blocks] {
+    stats data index i - 1 every ::0::0 using (kinds[i] = strcol(1), 0) nooutput
+}
+
+plot for [i = 1:blocks] data index i - 1 using 3:2:3:4:($2 - 0.38):($2 + 0.38) \
+         with boxxyerror linecolor rgb color(kinds[i]) title name(kinds[i]), \
+     data using (($3 + $4) / 2):2:(strcol(5) eq "-" ? "" : strcol(5)) \
+         with labels textcolor rgb "white" font ",9" notitle

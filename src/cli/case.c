@@ -1,0 +1,138 @@
+/* Loading what the inputs name, and running it. */
+#include "config.h"
+
+#include "cli/case.h"
+
+#include "cli/command.h"
+
+CliMachine *
+cli_machine_load(const char *system, const char *const *overrides, GError **error)
+{
+    g_autoptr(CliMachine) machine = g_new0(CliMachine, 1);
+    machine->system = cluster_system_load(system, overrides, error);
+    if (machine->system == NULL)
+        return NULL;
+    machine->cost = cost_book_load(machine->system, error);
+    if (machine->cost == NULL)
+        return NULL;
+    machine->net = net_book_load(machine->system, error);
+    if (machine->net == NULL)
+        return NULL;
+    return g_steal_pointer(&machine);
+}
+
+void
+cli_machine_free(CliMachine *machine)
+{
+    if (machine == NULL)
+        return;
+    net_book_free(machine->net);
+    cost_book_free(machine->cost);
+    cluster_system_free(machine->system);
+    g_free(machine);
+}
+
+CliCase *
+cli_case_new(const CliMachine *machine, const LlmShape *shape, const PlanSpec *spec, GError **error)
+{
+    const ScheduleType *type = schedule_find(spec->schedule, error);
+    if (type == NULL)
+        return NULL;
+    g_autoptr(CliCase) c = g_new0(CliCase, 1);
+    c->machine = machine;
+    c->shape = shape;
+    c->plan = plan_new(spec, shape, machine->system, error);
+    if (c->plan == NULL)
+        return NULL;
+    const PlanSpec *s = &c->plan->spec;
+    ScheduleParams params = {(guint)s->pp, (guint)s->microbatches, (guint)s->vpp,
+                             (guint)spec->group};
+    c->schedule = schedule_new(type, &params, error);
+    if (c->schedule == NULL)
+        return NULL;
+    return g_steal_pointer(&c);
+}
+
+void
+cli_case_free(CliCase *c)
+{
+    if (c == NULL)
+        return;
+    schedule_free(c->schedule);
+    plan_free(c->plan);
+    g_free(c);
+}
+
+/* The overrides of one side: those of section `model`, or all others; NULL-terminated, borrowed. */
+static GPtrArray *
+sets_of(const CliInputs *in, gboolean model)
+{
+    GPtrArray *sets = g_ptr_array_new();
+    for (guint i = 0; i < in->sets->len; i++)
+        if (g_str_has_prefix(in->sets->pdata[i], "model.") == model)
+            g_ptr_array_add(sets, in->sets->pdata[i]);
+    g_ptr_array_add(sets, NULL);
+    return sets;
+}
+
+CliMachine *
+cli_inputs_load_machine(const CliInputs *in, GError **error)
+{
+    g_autoptr(GPtrArray) sets = sets_of(in, FALSE);
+    return cli_machine_load(in->system != NULL ? in->system : CLI_DEFAULT_SYSTEM,
+                            (const char *const *)sets->pdata, error);
+}
+
+LlmShape *
+cli_inputs_load_shape(const CliInputs *in, GError **error)
+{
+    g_autoptr(GPtrArray) sets = sets_of(in, TRUE);
+    return llm_shape_load(in->model != NULL ? in->model : CLI_DEFAULT_MODEL,
+                          (const char *const *)sets->pdata, error);
+}
+
+gboolean
+cli_inputs_spec(const CliInputs *in, const ClusterSystem *system, PlanSpec *ret_spec,
+                GError **error)
+{
+    PlanSpec spec = in->spec;
+    spec.recompute = (LlmRecompute)in->recompute;
+    spec.attention = (LlmAttention)in->attention;
+    spec.dtype = (ClusterDtype)in->dtype;
+    spec.gradient_fp32 = in->gradient == 0;
+    spec.dropout = (int)in->dropout - 1;
+    spec.p2p = (PlanP2p)in->p2p;
+    spec.stage_layers = in->stage_layers;
+    if (in->schedule != NULL)
+        spec.schedule = in->schedule;
+    else if (spec.vpp > 1)
+        spec.schedule = "interleaved";
+    if (in->nodes > 0) {
+        gint64 gpus = in->nodes * system->gpus_per_node;
+        if (spec.gpus > 0 && spec.gpus != gpus) {
+            g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                        "--nodes: %" G_GINT64_FORMAT " nodes of %" G_GINT64_FORMAT
+                        " GPUs are not --gpus %" G_GINT64_FORMAT "; write one of the two",
+                        in->nodes, system->gpus_per_node, spec.gpus);
+            return FALSE;
+        }
+        spec.gpus = gpus;
+    }
+    *ret_spec = spec;
+    return TRUE;
+}
+
+StepOptions
+cli_inputs_step_options(const CliInputs *in)
+{
+    StepOptions options = {0};
+    options.all_ranks = in->ranks == 1;
+    options.convention = (LlmFlopsConvention)in->flops;
+    return options;
+}
+
+StepResult *
+cli_case_run(const CliCase *c, const StepOptions *options, GError **error)
+{
+    return step_run(c->plan, c->schedule, c->machine->cost, c->machine->net, options, error);
+}

@@ -1,0 +1,117 @@
+/* The pipeline as a picture in text, and as data for the plot. */
+#include "config.h"
+
+#include "report/gantt.h"
+
+#include <string.h>
+
+typedef struct {
+    guint rank;
+    ScheduleToken token;
+    gint64 start, end;
+} Box;
+
+struct ReportGantt {
+    guint n_ranks;
+    GArray *boxes; /* of Box, as added */
+    gint64 end;
+};
+
+ReportGantt *
+report_gantt_new(guint n_ranks)
+{
+    ReportGantt *gantt = g_new0(ReportGantt, 1);
+    gantt->n_ranks = n_ranks;
+    gantt->boxes = g_array_new(FALSE, FALSE, sizeof(Box));
+    return gantt;
+}
+
+void
+report_gantt_free(ReportGantt *gantt)
+{
+    if (gantt == NULL)
+        return;
+    g_array_unref(gantt->boxes);
+    g_free(gantt);
+}
+
+void
+report_gantt_add(ReportGantt *gantt, guint pp_rank, ScheduleToken token, gint64 start, gint64 end)
+{
+    Box box = {pp_rank, token, start, end};
+    g_array_append_val(gantt->boxes, box);
+    gantt->end = MAX(gantt->end, end);
+}
+
+static const char kind_letters[] = "FBIW";
+
+/* "F12" cut to the columns there are; forward in capitals as everywhere. */
+static void
+draw(char *line, const Box *box, gint64 cell)
+{
+    gint64 from = box->start / cell, to = (box->end + cell - 1) / cell;
+    g_autofree char *label =
+        g_strdup_printf("%c%u", kind_letters[box->token.kind], box->token.microbatch);
+    gsize length = strlen(label);
+    for (gint64 i = from; i < to; i++) {
+        gsize at = (gsize)(i - from);
+        line[i] = at < length ? label[at] : '-';
+    }
+}
+
+void
+report_gantt_text(const ReportGantt *gantt, gint64 cell, guint width, GString *out)
+{
+    gint64 columns = (gantt->end + cell - 1) / cell;
+    if (columns > (gint64)width)
+        return;
+    for (guint rank = 0; rank < gantt->n_ranks; rank++) {
+        g_autofree char *line = g_strnfill((gsize)columns, '.');
+        for (guint i = 0; i < gantt->boxes->len; i++) {
+            const Box *box = &g_array_index(gantt->boxes, Box, i);
+            if (box->rank == rank)
+                draw(line, box, cell);
+        }
+        g_string_append_printf(out, "  %2u |%s|\n", rank, line);
+    }
+}
+
+static void
+append_number(GString *data, double x)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    g_ascii_formatd(text, sizeof text, "%.9g", x);
+    g_string_append_printf(data, "\t%s", text);
+}
+
+gboolean
+report_gantt_plot(const ReportGantt *gantt, const char *title, const char *path, GError **error)
+{
+    /* Labels only where they fit: about 7 columns of text of 1/160 of the width each. */
+    gint64 narrow = gantt->end / 90;
+    gboolean seconds = gantt->end >= 2000000000;
+    double unit = seconds ? 1e9 : 1e6;
+    g_autoptr(GString) data = g_string_new(NULL);
+    g_string_append_printf(data, "# %s\n# kind rank start end label\n", seconds ? "s" : "ms");
+    for (guint kind = 0; kind < 4; kind++) {
+        gboolean any = FALSE;
+        for (guint i = 0; i < gantt->boxes->len; i++) {
+            const Box *box = &g_array_index(gantt->boxes, Box, i);
+            if (box->token.kind != kind)
+                continue;
+            any = TRUE;
+            g_string_append_printf(data, "%c\t%u", kind_letters[kind], box->rank);
+            append_number(data, (double)box->start / unit);
+            append_number(data, (double)box->end / unit);
+            if (box->end - box->start >= narrow)
+                g_string_append_printf(data, "\t%u\n", box->token.microbatch);
+            else
+                g_string_append(data, "\t-\n");
+        }
+        if (any)
+            g_string_append(data, "\n\n");
+    }
+    g_autofree char *full = g_strdup_printf("%s\t%s\t%u", title, seconds ? "s" : "ms",
+                                            gantt->n_ranks);
+    return report_plot("gantt.gp", data, full, path, error);
+}

@@ -1,0 +1,30 @@
+/* Pictures of a pipeline: what each rank did when. */
+#pragma once
+
+#include "schedule/schedule.h"
+
+typedef struct ReportGantt ReportGantt;
+
+ReportGantt *report_gantt_new(guint n_ranks);
+void report_gantt_free(ReportGantt *gantt);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReportGantt, report_gantt_free)
+
+/* `start`, `end` in any one unit for the text picture; ns for the plot. */
+void report_gantt_add(ReportGantt *gantt, guint pp_rank, ScheduleToken token, gint64 start,
+                      gint64 end);
+
+/* One line a rank, `cell` units a column: the kind's letter where a token starts ... with the microbatch, '.'
+ * where the rank idles. Nothing when it would be wider than `width`. */
+void report_gantt_text(const ReportGantt *gantt, gint64 cell, guint width, GString *out);
+
+/* SVG or PNG by the ending of `path`, through gnuplot and plots/gantt.gp. */
+gboolean report_gantt_plot(const ReportGantt *gantt, const char *title, const char *path,
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* "svg" or "png" by the ending of `path`; an error for anything else. `ret_format` may be NULL. */
+gboolean report_plot_format(const char *path, const char **ret_format,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Runs gnuplot on plots/SCRIPT with ARG1 = a file that holds `data`, ARG2 = the picture, ARG3 = its format,
+ * ARG4 = `title`. The picture appears whole or not at all. */
+gboolean report_plot(const char *script, const GString *data, const char *title, const char *path,
+                     GError **error) G_GNUC_WARN_UNUSED_RESULT;

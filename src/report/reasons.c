@@ -1,0 +1,125 @@
+/* The result in a few sentences: what costs most besides computing, and what would change it. */
+#include "config.h"
+
+#include "report/section.h"
+
+#include "report/number.h"
+
+#include <math.h>
+
+static double
+share_of(const StepResult *r, StepKind kind)
+{
+    return r->time_ns > 0 ? (double)r->breakdown_ns[kind] / (double)r->time_ns : 0;
+}
+
+/* (P-1)/(V M): idle over busy of equal stages under 1F1B and its interleaved form. */
+static void
+append_bubble(const ReportRun *run, GString *out)
+{
+    const PlanSpec *s = &run->plan->spec;
+    const StepResult *r = run->result;
+    if (s->pp < 2)
+        return;
+    g_autoptr(GString) text = g_string_new(NULL);
+    double closed = report_closed_form_bubble(run->schedule);
+    g_string_append_printf(text, "Pipeline ranks idle for %s of their busy time",
+                           report_percent(r->bubble_over_ideal).text);
+    if (!isnan(closed)) {
+        double over_ideal = closed / (1 - closed);
+        gboolean as_1f1b =
+            fabs(over_ideal - (double)(s->pp - 1) / (double)(s->vpp * s->microbatches)) < 1e-9;
+        g_string_append_printf(text, "; with equal stages and free transfers it would be %s",
+                               report_percent(over_ideal).text);
+        if (as_1f1b)
+            g_string_append_printf(text, " = (pp - 1)/%s = %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT,
+                                   s->vpp > 1 ? "(vpp x microbatches)" : "microbatches", s->pp - 1,
+                                   s->vpp * s->microbatches);
+        if (r->bubble_over_ideal > over_ideal + 0.02)
+            g_string_append(text, ", the rest being unequal stages and transfers");
+        if (as_1f1b)
+            g_string_append(text, ". Twice the microbatches would halve that part");
+    }
+    g_string_append_c(text, '.');
+    report_paragraph(out, "  ", text->str);
+}
+
+typedef struct {
+    StepKind kind;
+    const char *what, *change;
+} Exposure;
+
+static const Exposure exposures[] = {
+    {STEP_TP, "Tensor-parallel collectives that nothing hides",
+     "they lie between the GEMMs of every layer, so a smaller tp, or a tp group inside one node, "
+     "shortens them"},
+    {STEP_CP, "Context-parallel transfers that nothing hides",
+     "a smaller cp or longer sequences per rank hide more of them"},
+    {STEP_PP, "Pipeline transfers that nothing hides",
+     "overlapped transfers (--p2p overlapped), or fewer chunks, shorten them"},
+    {STEP_DP, "Gradient and weight exchange that nothing hides",
+     "more microbatches spread it over more work, and --overlap-grad-reduce hides it"},
+    {STEP_RECOMPUTE, "Computing activations again",
+     "--recompute selective or none saves it where memory allows"},
+    {STEP_OPTIMIZER, "The optimizer", "the distributed optimizer (--zero 1) divides it by dp"},
+    {STEP_HOST, "Waiting for the host to launch kernels",
+     "larger microbatches make kernels longer than their launch"},
+};
+
+/* The largest of the costs besides computing, if it is worth a sentence. */
+static void
+append_largest(const ReportRun *run, GString *out)
+{
+    const Exposure *worst = NULL;
+    for (guint i = 0; i < G_N_ELEMENTS(exposures); i++)
+        if (worst == NULL ||
+            share_of(run->result, exposures[i].kind) > share_of(run->result, worst->kind))
+            worst = &exposures[i];
+    double share = share_of(run->result, worst->kind);
+    if (share < 0.01)
+        return;
+    g_autofree char *text =
+        g_strdup_printf("%s: %s of the iteration; %s.", worst->what,
+                        report_percent(share).text, worst->change);
+    report_paragraph(out, "  ", text);
+}
+
+static void
+append_memory_reason(const ReportRun *run, GString *out)
+{
+    const StepResult *r = run->result;
+    if (report_fits(r))
+        return;
+    const StepStage *worst = &g_array_index(r->stages, StepStage, r->memory_peak_stage);
+    gint64 bytes[REPORT_N_MEMORY_KINDS];
+    report_memory_by_kind(worst, bytes);
+    guint most = 0;
+    for (guint i = 1; i < REPORT_N_MEMORY_KINDS; i++)
+        if (bytes[i] > bytes[most])
+            most = i;
+    static const char *const remedies[REPORT_N_MEMORY_KINDS] = {
+        "a larger tp or pp divides them",
+        "a larger tp or pp, or --grad-dtype model, makes them smaller",
+        "the distributed optimizer (--zero 1) with a larger dp divides it",
+        "more recompute (--recompute full) or a smaller microbatch makes them smaller",
+        "a smaller microbatch or a larger tp makes them smaller",
+        "a smaller microbatch makes them smaller",
+        "it does not depend on the plan"};
+    g_autofree char *text = g_strdup_printf(
+        "It does not fit: the largest part on pipeline rank %" G_GINT64_FORMAT " is %s, %s of %s; "
+        "%s.",
+        worst->pp_rank, report_memory_kinds[most], report_gb((double)bytes[most]).text,
+        report_gb((double)r->memory_peak_bytes).text, remedies[most]);
+    report_paragraph(out, "  ", text);
+}
+
+void
+report_append_reasons(const ReportRun *run, GString *out)
+{
+    gsize before = out->len;
+    append_bubble(run, out);
+    append_largest(run, out);
+    append_memory_reason(run, out);
+    if (out->len == before)
+        report_paragraph(out, "  ", "The iteration is bound by computing.");
+}

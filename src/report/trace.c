@@ -1,0 +1,170 @@
+/* Chrome trace events, streamed. */
+#include "config.h"
+
+#include "report/trace.h"
+
+#include "conf/complaint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct ReportTrace {
+    char *path, *temporary; /* temporary NULL: written in place (a device or pipe) */
+    FILE *file;
+    int failure;            /* errno of the first write that failed */
+    GHashTable *streams;    /* look-up only: "RANK STREAM" -> thread id + 1 */
+    GHashTable *ranks;      /* look-up only: rank -> number of its streams */
+    gboolean any;
+};
+
+static void
+complain(const ReportTrace *trace, int code, GError **error)
+{
+    g_set_error(error, CONF_ERROR, CONF_ERROR_IO, "%s: %s; write a path that can be written",
+                trace->path, g_strerror(code));
+}
+
+static void
+trace_free(ReportTrace *trace)
+{
+    g_free(trace->path);
+    g_free(trace->temporary);
+    g_hash_table_unref(trace->streams);
+    g_hash_table_unref(trace->ranks);
+    g_free(trace);
+}
+
+ReportTrace *
+report_trace_open(const char *path, GError **error)
+{
+    ReportTrace *trace = g_new0(ReportTrace, 1);
+    trace->path = g_strdup(path);
+    trace->streams = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    trace->ranks = g_hash_table_new(NULL, NULL);
+    GStatBuf st;
+    gboolean special = g_stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+    if (special) {
+        trace->file = g_fopen(path, "w");
+    } else if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
+        errno = EISDIR;
+    } else {
+        trace->temporary = g_strconcat(path, ".XXXXXX", NULL);
+        int fd = g_mkstemp_full(trace->temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        trace->file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    }
+    if (trace->file == NULL) {
+        complain(trace, errno, error);
+        trace_free(trace);
+        return NULL;
+    }
+    fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", trace->file);
+    return trace;
+}
+
+/* The text of a JSON string, with its quotes. */
+static char *
+quoted(const char *text)
+{
+    GString *s = g_string_new("\"");
+    for (const char *p = text; *p != '\0'; p++) {
+        if (*p == '"' || *p == '\\')
+            g_string_append_c(s, '\\');
+        if ((guchar)*p < 0x20)
+            g_string_append_printf(s, "\\u%04x", (guint)(guchar)*p);
+        else
+            g_string_append_c(s, *p);
+    }
+    g_string_append_c(s, '"');
+    return g_string_free(s, FALSE);
+}
+
+static void
+begin_event(ReportTrace *trace)
+{
+    if (fputs(trace->any ? ",\n" : "\n", trace->file) == EOF && trace->failure == 0)
+        trace->failure = errno;
+    trace->any = TRUE;
+}
+
+/* The thread of a stream, named when first seen. */
+static guint
+thread_of(ReportTrace *trace, guint rank, const char *stream)
+{
+    g_autofree char *key = g_strdup_printf("%u %s", rank, stream);
+    guint thread = GPOINTER_TO_UINT(g_hash_table_lookup(trace->streams, key));
+    if (thread > 0)
+        return thread - 1;
+    guint n = GPOINTER_TO_UINT(g_hash_table_lookup(trace->ranks, GUINT_TO_POINTER(rank)));
+    if (n == 0) {
+        begin_event(trace);
+        fprintf(trace->file,
+                "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"args\":{\"name\":\"rank "
+                "%u\"}}",
+                rank, rank);
+    }
+    g_autofree char *name = quoted(stream);
+    begin_event(trace);
+    fprintf(trace->file,
+            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":%s}}",
+            rank, n, name);
+    g_hash_table_insert(trace->streams, g_steal_pointer(&key), GUINT_TO_POINTER(n + 1));
+    g_hash_table_insert(trace->ranks, GUINT_TO_POINTER(rank), GUINT_TO_POINTER(n + 1));
+    return n;
+}
+
+void
+report_trace_op(void *user, guint rank, const char *stream, const char *name, const char *kind,
+                gint64 stage, gint64 microbatch, gint64 start_ns, gint64 end_ns)
+{
+    ReportTrace *trace = user;
+    guint thread = thread_of(trace, rank, stream);
+    gint64 duration = end_ns - start_ns;
+    g_autofree char *title = quoted(name);
+    g_autofree char *category = quoted(kind);
+    begin_event(trace);
+    fprintf(trace->file,
+            "{\"ph\":\"X\",\"name\":%s,\"cat\":%s,\"pid\":%u,\"tid\":%u,"
+            "\"ts\":%" G_GINT64_FORMAT ".%03d,\"dur\":%" G_GINT64_FORMAT ".%03d",
+            title, category, rank, thread, start_ns / 1000, (int)(start_ns % 1000),
+            duration / 1000, (int)(duration % 1000));
+    if (stage >= 0)
+        fprintf(trace->file,
+                ",\"args\":{\"stage\":%" G_GINT64_FORMAT ",\"microbatch\":%" G_GINT64_FORMAT "}",
+                stage, microbatch);
+    if (fputc('}', trace->file) == EOF && trace->failure == 0)
+        trace->failure = errno;
+}
+
+gboolean
+report_trace_close(ReportTrace *trace, GError **error)
+{
+    fputs("\n]}\n", trace->file);
+    if (fclose(trace->file) != 0 && trace->failure == 0)
+        trace->failure = errno;
+    if (trace->failure == 0 && trace->temporary != NULL &&
+        g_rename(trace->temporary, trace->path) != 0)
+        trace->failure = errno;
+    gboolean ok = trace->failure == 0;
+    if (!ok) {
+        complain(trace, trace->failure, error);
+        if (trace->temporary != NULL)
+            g_unlink(trace->temporary);
+    }
+    trace_free(trace);
+    return ok;
+}
+
+void
+report_trace_abandon(ReportTrace *trace)
+{
+    if (trace == NULL)
+        return;
+    fclose(trace->file);
+    if (trace->temporary != NULL)
+        g_unlink(trace->temporary);
+    trace_free(trace);
+}
