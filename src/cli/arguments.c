@@ -96,7 +96,7 @@ cli_arguments_parse(const CliArguments *arguments, int *argc, char ***argv, gboo
                     GError **error)
 {
     gboolean help = FALSE;
-    GOptionEntry entries[] = {
+    const GOptionEntry entries[] = {
         {"help", 'h', G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_NONE, &help, "Show this help", NULL},
         {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},
     };
@@ -105,7 +105,7 @@ cli_arguments_parse(const CliArguments *arguments, int *argc, char ***argv, gboo
     g_autoptr(GOptionContext) context = g_option_context_new(arguments->parameters);
     g_option_context_set_help_enabled(context, FALSE);
     g_option_context_set_summary(context, arguments->description);
-    g_option_context_add_main_entries(context, entries, NULL);
+    g_option_group_add_entries(arguments->groups[0], entries);
     for (guint i = 0; i < G_N_ELEMENTS(arguments->groups) && arguments->groups[i] != NULL; i++)
         g_option_context_add_group(context, arguments->groups[i]);
     g_autoptr(GError) cause = NULL;

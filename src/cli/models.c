@@ -27,6 +27,11 @@ models_run(int argc, char **argv, GError **error)
             return CLI_USAGE;
         g_ptr_array_add(shapes, shape);
     }
+    if (names[0] == NULL) {
+        g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
+                            "no models are installed; set DTSIM_DATA to the folder that holds them");
+        return CLI_USAGE;
+    }
     g_autoptr(GString) out = g_string_new(NULL);
     report_models(shapes, cli_format_name(&format), out);
     return cli_output_write(format.output, out, error) ? CLI_DONE : CLI_USAGE;

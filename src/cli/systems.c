@@ -48,6 +48,11 @@ systems_run(int argc, char **argv, GError **error)
         ReportSystem row = report_of(machines->pdata[i]);
         g_array_append_val(rows, row);
     }
+    if (names[0] == NULL) {
+        g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
+                            "no systems are installed; set DTSIM_DATA to the folder that holds them");
+        return CLI_USAGE;
+    }
     g_autoptr(GString) out = g_string_new(NULL);
     report_systems(rows, one, cli_format_name(&format), out);
     return cli_output_write(format.output, out, error) ? CLI_DONE : CLI_USAGE;
