@@ -1,1 +1,5 @@
-## Published measured runs, installed.
+nobase_dist_pkgdata_DATA += \
+	traces/published/bigscience_a100.csv \
+	traces/published/korthikanti_selective_recompute.csv \
+	traces/published/megatron_lm.csv \
+	traces/published/vtrain_multi.csv
