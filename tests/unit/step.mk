@@ -1,1 +1,3 @@
-## Tests of the layer step.
+UNIT_TESTS += \
+	%D%/step-run \
+	%D%/step-units

@@ -1,0 +1,160 @@
+/* Textbook mode against the vectors of the schedules, and the blocking p2p model against its closed form. */
+#include "config.h"
+
+#include <string.h>
+
+#include "conf/table.h"
+#include "step/step.h"
+
+static char *
+data_path(const char *name)
+{
+    const char *root = g_getenv("DTSIM_TEST_DATA");
+    return g_build_filename(root ? root : "tests/data", name, NULL);
+}
+
+static gint64
+cell(const ConfTable *table, guint row, const char *column)
+{
+    guint c;
+    gint64 value;
+    GError *error = NULL;
+    gboolean ok = conf_table_need_column(table, column, &c, &error) &&
+                  conf_table_int(table, row, c, &value, &error);
+    g_assert_no_error(error);
+    g_assert_true(ok);
+    return value;
+}
+
+static const char *
+text(const ConfTable *table, guint row, const char *column)
+{
+    int c = conf_table_find_column(table, column);
+    g_assert_cmpint(c, >=, 0);
+    return conf_table_text(table, row, (guint)c);
+}
+
+/* "interleaved_megatron_P4_M8_V2_N4": the group is in the name of the op list. */
+static guint
+group_of_row(const ConfTable *table, guint row)
+{
+    const char *n = strstr(text(table, row, "case"), "_N");
+    return n ? (guint)g_ascii_strtoull(n + 2, NULL, 10) : 0;
+}
+
+static Schedule *
+schedule_of(const char *name, guint pp, guint microbatches, guint vpp, guint group)
+{
+    GError *error = NULL;
+    const ScheduleType *type = schedule_find(name, &error);
+    g_assert_no_error(error);
+    ScheduleParams params = {.pp = pp, .microbatches = microbatches, .vpp = vpp, .group = group};
+    Schedule *schedule = schedule_new(type, &params, &error);
+    g_assert_no_error(error);
+    return schedule;
+}
+
+static void
+check_list(const ConfTable *table, guint row, const char *column, const gint64 *values, guint n)
+{
+    g_auto(GStrv) words = g_strsplit(text(table, row, column), " ", -1);
+    g_assert_cmpuint(g_strv_length(words), ==, n);
+    for (guint i = 0; i < n; i++)
+        g_assert_cmpint(g_ascii_strtoll(words[i], NULL, 10), ==, values[i]);
+}
+
+static void
+test_vectors(void)
+{
+    g_test_summary("every row of the vectors for the schedules that are there agrees exactly: "
+                   "makespan, busy time, spans and idle time of each rank");
+    GError *error = NULL;
+    g_autofree char *path = data_path("schedule/schedules.csv");
+    g_autoptr(ConfTable) table = conf_table_load(path, &error);
+    g_assert_no_error(error);
+    guint checked = 0;
+    for (guint row = 0; row < conf_table_n_rows(table); row++) {
+        g_autoptr(Schedule) s =
+            schedule_of(text(table, row, "schedule"), (guint)cell(table, row, "P"),
+                        (guint)cell(table, row, "M"), (guint)cell(table, row, "V"),
+                        group_of_row(table, row));
+        StepUnits units = {.F = cell(table, row, "F"),
+                           .I = cell(table, row, "I"),
+                           .W = cell(table, row, "W"),
+                           .comm = cell(table, row, "comm")};
+        g_autoptr(StepUnitResult) r = step_run_units(s, &units, NULL, NULL, &error);
+        g_assert_no_error(error);
+        g_test_message("%s", text(table, row, "case"));
+        g_assert_cmpint(r->makespan, ==, cell(table, row, "makespan"));
+        g_assert_cmpint(r->busy_max, ==, cell(table, row, "busy_max"));
+        g_assert_cmpint(r->max_span, ==, cell(table, row, "max_span"));
+        check_list(table, row, "idle_per_rank", r->idle, r->n);
+        check_list(table, row, "span_per_rank", r->span, r->n);
+        checked++;
+    }
+    g_assert_cmpuint(checked, >=, 60);
+}
+
+static void
+test_blocking(void)
+{
+    g_test_summary("blocking batches (M2) and asynchronous messages (M1) agree with all vectors");
+    GError *error = NULL;
+    g_autofree char *path = data_path("step/blocking_1f1b.csv");
+    g_autoptr(ConfTable) table = conf_table_load(path, &error);
+    g_assert_no_error(error);
+    for (guint row = 0; row < conf_table_n_rows(table); row++) {
+        g_autoptr(Schedule) s = schedule_of("1f1b", (guint)cell(table, row, "P"),
+                                            (guint)cell(table, row, "M"), 1, 0);
+        StepUnits units = {.F = cell(table, row, "F"),
+                           .I = cell(table, row, "B"),
+                           .comm = cell(table, row, "c"),
+                           .p2p = PLAN_P2P_BLOCKING};
+        const char *const columns[] = {"makespan_blocking", "makespan_async_latency", "ideal"};
+        const PlanP2p models[] = {PLAN_P2P_BLOCKING, PLAN_P2P_ASYNC, PLAN_P2P_IDEAL};
+        for (guint i = 0; i < 3; i++) {
+            units.p2p = models[i];
+            g_autoptr(StepUnitResult) r = step_run_units(s, &units, NULL, NULL, &error);
+            g_assert_no_error(error);
+            g_assert_cmpint(r->makespan, ==, cell(table, row, columns[i]));
+        }
+    }
+}
+
+static void
+test_overlapped(void)
+{
+    g_test_summary("with free messages all p2p models give the ideal time; overlapped messages "
+                   "never take longer than one fused exchange after each pair");
+    static const guint shapes[][3] = {{3, 6, 2}, {4, 8, 2}, {4, 8, 4}, {8, 16, 2}};
+    GError *error = NULL;
+    for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
+        g_autoptr(Schedule) s =
+            schedule_of("interleaved_megatron", shapes[i][0], shapes[i][1], shapes[i][2], 0);
+        gint64 makespan[PLAN_P2P_FUSED + 1][2];
+        for (guint p2p = PLAN_P2P_IDEAL; p2p <= PLAN_P2P_FUSED; p2p++)
+            for (guint comm = 0; comm < 2; comm++) {
+                if (p2p == PLAN_P2P_BLOCKING)
+                    continue;
+                StepUnits units = {.F = 20, .I = 40, .comm = comm ? 3 : 0, .p2p = p2p};
+                g_autoptr(StepUnitResult) r = step_run_units(s, &units, NULL, NULL, &error);
+                g_assert_no_error(error);
+                makespan[p2p][comm] = r->makespan;
+            }
+        for (guint p2p = PLAN_P2P_IDEAL; p2p <= PLAN_P2P_FUSED; p2p++)
+            if (p2p != PLAN_P2P_BLOCKING && p2p != PLAN_P2P_FUSED)
+                g_assert_cmpint(makespan[p2p][0], ==, makespan[PLAN_P2P_IDEAL][0]);
+        g_assert_cmpint(makespan[PLAN_P2P_OVERLAPPED][1], <=, makespan[PLAN_P2P_FUSED][1]);
+        g_assert_cmpint(makespan[PLAN_P2P_OVERLAPPED][1], >, makespan[PLAN_P2P_IDEAL][1]);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/step/units/agrees-with-every-vector", test_vectors);
+    g_test_add_func("/step/units/blocking-batches-agree-with-the-closed-form", test_blocking);
+    g_test_add_func("/step/units/overlapped-messages-lie-between", test_overlapped);
+    return g_test_run();
+}
