@@ -46,10 +46,20 @@ typedef struct {
     double flops; /* 2mnk and the like; 0 for the others */
 } LlmOp;
 
-/* GArray of LlmOp; caller frees (g_array_unref). */
+/* GArray of LlmOp; caller frees (g_array_unref).
+ *
+ * Each list can follow any other: it begins with a compute op and ends with one, and by its end every
+ * collective has been waited for. The one exception is WEIGHT_GRAD, where a "re_gather" of a saved input has wait
+ * -1 and may be first: its data are there since the forward. WEIGHT_GRAD of the embedding is empty.
+ * The collectives: "all_gather", "reduce_scatter", "all_reduce", "re_gather" over hidden states, and of the loss
+ * "all_reduce_max", "all_reduce_target", "all_reduce_sum". */
 GArray *llm_ops(const LlmShape *shape, const LlmCut *cut, LlmPiece piece, LlmPass pass);
 
+/* 2 for the 16-bit types and fp8 (whose GEMMs alone are in 8 bits), else 4. */
+double llm_element_bytes(ClusterDtype dtype);
+
 /* Bytes that stay alive from the piece's forward to its backward, per microbatch (SPEC.md 10.2, 10.4) with the
- * cut's recompute; and what only its own backward needs while it runs (recomputed activations, logits). */
+ * cut's recompute; and what only its own backward needs while it runs: recomputed activations; of the head the
+ * logits and their fp32 copy, which are there from the end of its forward to its backward. */
 double llm_activation_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece);
 double llm_transient_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece);

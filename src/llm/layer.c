@@ -1,0 +1,206 @@
+/* The ops of one transformer layer, in the order in which Megatron-LM launches them.
+ *
+ * Forward:  norm [gather] QKV core out [combine] add  norm [gather] up activation down [combine] add
+ * Backward: the same from right to left; each matrix first gives its input gradient, then its weight gradient.
+ *
+ * The gradient of a layer's input has two parts, through the layer and past it, which must be added. That
+ * add is the first op of the list of the layer below, so that each list begins with compute. */
+#include "config.h"
+
+#include "llm/emit.h"
+
+static const LlmLinear qkv = {"qkv", "qkv_dgrad", "qkv_wgrad"};
+static const LlmLinear attention_out = {"attention_out", "attention_out_dgrad",
+                                        "attention_out_wgrad"};
+static const LlmLinear mlp_up = {"mlp_up", "mlp_up_dgrad", "mlp_up_wgrad"};
+static const LlmLinear mlp_down = {"mlp_down", "mlp_down_dgrad", "mlp_down_wgrad"};
+
+/* Bytes of `passes` reads and writes of the hidden states outside the gathers. */
+static double
+hidden_pass(const LlmEmit *e, double passes)
+{
+    return passes * (double)e->local_tokens * (double)e->shape->hidden * e->element;
+}
+
+/* ... of `columns` per token inside the gathers. */
+static double
+column_pass(const LlmEmit *e, double passes, gint64 columns)
+{
+    return passes * (double)e->tokens * (double)columns * e->element;
+}
+
+/* One byte of dropout mask for each hidden element. */
+static double
+mask_bytes(const LlmEmit *e)
+{
+    return (double)e->local_tokens * (double)e->shape->hidden;
+}
+
+static void
+emit_norm(LlmEmit *e, const char *name)
+{
+    llm_emit_memory(e, name, COST_NORM, hidden_pass(e, 2));
+}
+
+static void
+emit_norm_backward(LlmEmit *e, const char *name)
+{
+    llm_emit_memory(e, name, COST_NORM_BACKWARD, hidden_pass(e, 3));
+}
+
+/* Bias of a column-parallel matrix where no kernel takes it along. */
+static void
+emit_bias(LlmEmit *e, gboolean has_bias, gint64 columns)
+{
+    if (has_bias && !e->cut->fused_kernels) {
+        llm_emit_memory(e, "bias_add", COST_ADD, column_pass(e, 2, columns));
+    }
+}
+
+static void
+emit_bias_backward(LlmEmit *e, gboolean has_bias, double bytes)
+{
+    if (has_bias && !e->cut->fused_kernels) {
+        llm_emit_memory(e, "bias_grad", COST_REDUCE, bytes);
+    }
+}
+
+/* x + dropout(y + bias): one kernel when fused, three when not. */
+static void
+emit_residual(LlmEmit *e, gboolean has_bias)
+{
+    if (e->shape->post_norms) {
+        emit_norm(e, "post_norm");
+    }
+    if (e->cut->fused_kernels && e->cut->dropout) {
+        llm_emit_memory(e, "bias_dropout_add", COST_DROPOUT, hidden_pass(e, 3) + mask_bytes(e));
+        return;
+    }
+    if (has_bias && !e->cut->fused_kernels) {
+        llm_emit_memory(e, "bias_add", COST_ADD, hidden_pass(e, 2));
+    }
+    if (e->cut->dropout) {
+        llm_emit_memory(e, "dropout", COST_DROPOUT, hidden_pass(e, 2) + mask_bytes(e));
+    }
+    llm_emit_memory(e, "residual_add", COST_ADD, hidden_pass(e, 3));
+}
+
+static void
+emit_residual_backward(LlmEmit *e, gboolean has_bias)
+{
+    if (e->cut->dropout) {
+        llm_emit_memory(e, "dropout_backward", COST_DROPOUT, hidden_pass(e, 2) + mask_bytes(e));
+    }
+    if (e->shape->post_norms) {
+        emit_norm_backward(e, "post_norm_backward");
+    }
+    emit_bias_backward(e, has_bias, hidden_pass(e, 1));
+}
+
+/* --- forward ----------------------------------------------------------------------------------- */
+
+static void
+emit_attention_forward(LlmEmit *e)
+{
+    gint64 turned = (e->heads + e->kv_heads) * e->shape->head_dim; /* q and k */
+    emit_norm(e, "norm");
+    llm_emit_gather(e);
+    llm_emit_forward(e, &qkv, e->shape->hidden, e->qkv);
+    emit_bias(e, e->shape->qkv_bias, e->qkv);
+    if (e->shape->qk_norm) {
+        llm_emit_memory(e, "qk_norm", COST_NORM, column_pass(e, 2, turned));
+    }
+    if (e->shape->position == LLM_POSITION_ROPE) {
+        llm_emit_memory(e, "rope", COST_ROPE, column_pass(e, 2, turned));
+    }
+    llm_emit_core_forward(e);
+    llm_emit_forward(e, &attention_out, e->context, e->shape->hidden);
+}
+
+static void
+emit_mlp_forward(LlmEmit *e)
+{
+    emit_norm(e, "norm");
+    llm_emit_gather(e);
+    llm_emit_forward(e, &mlp_up, e->shape->hidden, e->up);
+    emit_bias(e, e->shape->mlp_bias, e->up);
+    llm_emit_memory(e, "activation", COST_ACTIVATION,
+                    column_pass(e, e->shape->gated ? 3 : 2, e->ffn));
+    llm_emit_forward(e, &mlp_down, e->ffn, e->shape->hidden);
+}
+
+void
+llm_emit_layer_forward(LlmEmit *e)
+{
+    emit_attention_forward(e);
+    if (!e->shape->parallel_residual) {
+        llm_emit_combine(e);
+        emit_residual(e, e->shape->out_bias);
+    }
+    emit_mlp_forward(e);
+    if (e->shape->parallel_residual) {
+        /* The partial sums of both branches are added first and combined once. */
+        llm_emit_memory(e, "branch_add", COST_ADD, column_pass(e, 3, e->shape->hidden));
+    }
+    llm_emit_combine(e);
+    emit_residual(e, e->shape->mlp_bias);
+}
+
+/* --- backward ---------------------------------------------------------------------------------- */
+
+static void
+emit_mlp_backward(LlmEmit *e)
+{
+    llm_emit_row_backward(e, &mlp_down, e->ffn, e->shape->hidden);
+    if (e->input_grad) {
+        llm_emit_memory(e, "activation_backward", COST_ACTIVATION_BACKWARD,
+                        column_pass(e, e->shape->gated ? 5 : 3, e->ffn));
+        emit_bias_backward(e, e->shape->mlp_bias, column_pass(e, 1, e->up));
+    }
+    llm_emit_column_backward(e, &mlp_up, e->shape->hidden, e->up);
+    if (e->input_grad) {
+        emit_norm_backward(e, "norm_backward");
+        llm_emit_memory(e, "residual_grad_add", COST_ADD, hidden_pass(e, 3));
+    }
+}
+
+/* The inner part of the attention's backward: between its two matrices. */
+static void
+emit_attention_inner_backward(LlmEmit *e)
+{
+    gint64 turned = (e->heads + e->kv_heads) * e->shape->head_dim;
+    llm_emit_core_backward(e);
+    if (e->shape->position == LLM_POSITION_ROPE) {
+        llm_emit_memory(e, "rope_backward", COST_ROPE, column_pass(e, 2, turned));
+    }
+    if (e->shape->qk_norm) {
+        llm_emit_memory(e, "qk_norm_backward", COST_NORM_BACKWARD, column_pass(e, 3, turned));
+    }
+    emit_bias_backward(e, e->shape->qkv_bias, column_pass(e, 1, e->qkv));
+}
+
+void
+llm_emit_layer_backward(LlmEmit *e)
+{
+    gboolean parallel = e->shape->parallel_residual;
+    if (e->input_grad) {
+        llm_emit_memory(e, "residual_grad_add", COST_ADD, hidden_pass(e, 3));
+        emit_residual_backward(e, e->shape->mlp_bias);
+    }
+    emit_mlp_backward(e);
+    if (e->input_grad && !parallel) {
+        emit_residual_backward(e, e->shape->out_bias);
+    }
+    /* In parallel branches the output gradient was gathered for the MLP already. */
+    gboolean gathers = e->gathers;
+    e->gathers = gathers && !parallel;
+    llm_emit_row_backward(e, &attention_out, e->context, e->shape->hidden);
+    e->gathers = gathers;
+    if (e->input_grad) {
+        emit_attention_inner_backward(e);
+    }
+    llm_emit_column_backward(e, &qkv, e->shape->hidden, e->qkv);
+    if (e->input_grad) {
+        emit_norm_backward(e, "norm_backward");
+    }
+}
