@@ -19,6 +19,8 @@ typedef enum {
 const char *conf_near_miss(const char *word, const char *const *candidates);
 /* "; did you mean 'x'?" or "" -- caller frees. */
 char *conf_hint(const char *word, const char *const *candidates);
+/* Are these `length` bytes text: UTF-8 without NUL? The complaint names the line. */
+gboolean conf_check_text(const char *name, const char *text, gsize length, GError **error);
 /* Whole text file as a NUL-terminated string (an embedded NUL or invalid UTF-8 is an error). */
 char *conf_read_text(const char *path, gsize *ret_length, GError **error);
 /* Replace `path` by `text` through a temporary name in the same folder; nothing half-written. "/dev/..."

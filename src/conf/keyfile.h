@@ -1,4 +1,5 @@
 /* Key files ("[gpu] memory = 80GB") with typed access: GKeyFile under precise complaints.
+ * `#` at the head of a line or after a blank begins a comment; a section may be continued further down.
  * Messages: "FILE: [section] key: what is wrong; what to write". */
 #pragma once
 
@@ -28,7 +29,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ConfKeyfile, conf_keyfile_free)
 /* "section.key=value" as given to --set; the same checks. */
 gboolean conf_keyfile_set(ConfKeyfile *file, const char *assignment, GError **error);
 
-/* The key must be in the table with that type; values were checked at load: these cannot fail. */
+/* The key must be in the table with that type; values were checked at load: these cannot fail.
+ * _text gives the text as written of a key of any type. */
 gint64 conf_keyfile_quantity(const ConfKeyfile *file, const char *section, const char *key);
 double conf_keyfile_fraction(const ConfKeyfile *file, const char *section, const char *key);
 gboolean conf_keyfile_bool(const ConfKeyfile *file, const char *section, const char *key);

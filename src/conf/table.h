@@ -1,4 +1,5 @@
-/* Tables in text: TSV (tab) and CSV (RFC 4180 quotes), header line first, `#` comment lines before it.
+/* Tables in text: TSV (tab) and CSV (RFC 4180 quotes), header line first. Empty lines and
+ * lines that begin with `#` are no rows.
  * Messages: "FILE:LINE: column NAME: what is wrong". */
 #pragma once
 
