@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-const NetAlgorithm *const net_algorithms[] = {&net_ring, &net_tree, &net_nvls, &net_nvls_tree,
-                                              &net_direct, NULL};
+const NetAlgorithm *const net_algorithms[] = {&net_ring,      &net_tree,   &net_nvls,
+                                              &net_nvls_tree, &net_direct, NULL};
 
 /* Highest bus rate of LL in a node by GPU, and across nodes by CPU [B/s] (NCCL tuning.cc llMaxBws). */
 static const double ll_node_Bps[NET_N_GENERATIONS] = {39.0e9, 87.7e9, 141.0e9, 282.0e9};
@@ -50,8 +50,9 @@ net_algorithm_ns(const NetAlgorithm *algorithm, const NetFabric *fabric, NetOp o
     if (load.nic > 0.0)
         wire_s = MAX(wire_s, load.nic / (fabric->nic_Bps * frac));
     /* without latency there is nothing to fill a pipeline for */
-    double fill_us = group->nodes == 1 ? fabric->tuning.nvlink_fill_us * (fabric->nvlink_factor > 0.0)
-                                       : fabric->tuning.nic_fill_us * (fabric->nic_factor > 0.0);
+    double fill_us = group->nodes == 1
+                         ? fabric->tuning.nvlink_fill_us * (fabric->nvlink_factor > 0.0)
+                         : fabric->tuning.nic_fill_us * (fabric->nic_factor > 0.0);
     fill_us *= op == NET_ALL_REDUCE ? 2.0 : 1.0;
     double latency_ns = 1e3 * algorithm->latency_us(fabric, op, group, protocol);
     return latency_ns + 1e9 * wire_s + 2.0 * sqrt(1e3 * fill_us * 1e9 * wire_s);

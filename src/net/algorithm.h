@@ -27,9 +27,11 @@ typedef struct {
     const char *name;
     gboolean (*runs)(const NetFabric *fabric, NetOp op, const NetGroup *group);
     NetBytes (*bytes)(const NetFabric *fabric, NetOp op, const NetGroup *group, double bytes);
-    double (*latency_us)(const NetFabric *fabric, NetOp op, const NetGroup *group, NetProtocol protocol);
+    double (*latency_us)(const NetFabric *fabric, NetOp op, const NetGroup *group,
+                         NetProtocol protocol);
     /* 0: the protocol is not used by this algorithm. */
-    double (*wire_frac)(const NetFabric *fabric, NetOp op, const NetGroup *group, NetProtocol protocol);
+    double (*wire_frac)(const NetFabric *fabric, NetOp op, const NetGroup *group,
+                        NetProtocol protocol);
 } NetAlgorithm;
 
 extern const NetAlgorithm net_ring, net_tree, net_nvls, net_nvls_tree, net_direct;

@@ -8,7 +8,8 @@
  *                               outside that sweep / 4)^2
  *
  * and a sweep of ratio 1 (the fitted model itself) at d = 1.5: near what was measured the measurement
- * speaks, far away the model. The ratio is that of the system as measured; the model is that of the
+ * speaks, far away the model. A sweep far off the model (misaligned slices of 5 ranks, say, at a tenth of
+ * the rate) speaks for itself alone, and so does nccl-tests' ring of sends across nodes. The ratio is that of the system as measured; the model is that of the
  * system as asked for, so overrides of rates and latencies act on measured times by what the model
  * says they change. Outside measured sweeps the result is made monotone in bytes. */
 #include "config.h"
@@ -20,20 +21,24 @@
 #define GRID 70 /* half octaves from 8 B to 2^37.5 B */
 #define GRID_FIRST_BYTES 8.0
 #define MODEL_DISTANCE 1.5
+/* rms of ln(measured / model) from which a sweep is of another kind than the model */
+#define STRANGE_LOG_RATIO 1.0
 #define CAPACITY_FROM_BYTES 64e6
 
 typedef struct {
     NetSweep sweep;
+    NetCurve *asked; /* the sweep's curve, with overrides owned and scaled by what they change */
+    gboolean speaks_for_others;
     double log_ratio[GRID]; /* ln(measured / model) of the system as measured */
 } Anchor;
 
 struct NetBook {
     NetFabric measured; /* system.conf without overrides: what the tables were measured on */
     NetFabric asked;
-    gboolean changed;   /* the two differ */
+    gboolean changed; /* the two differ */
     NetFit fit;
-    GArray *sweeps;     /* of NetSweep, owned */
-    Anchor *anchors;    /* one for each sweep, owned; their curves belong to `sweeps` */
+    GArray *sweeps;  /* of NetSweep, owned */
+    Anchor *anchors; /* one for each sweep, owned; their curves belong to `sweeps` */
     guint n_rows;
     double nvlink_capacity_Bps, nic_capacity_Bps;
 };
@@ -115,7 +120,7 @@ suggested_log_ratio(const NetBook *book, const double *fixed2, double bytes, dou
     double weights = pow(MODEL_DISTANCE, -4.0), sum = 0.0;
     *ret_nearest = MODEL_DISTANCE;
     for (guint i = 0; i < book->sweeps->len; i++) {
-        if (!isfinite(fixed2[i]))
+        if (!isfinite(fixed2[i])) /* says nothing about this group */
             continue;
         double octaves = octaves_outside(book->anchors[i].sweep.curve, bytes) / 4.0;
         double d2 = MAX(fixed2[i] + octaves * octaves, 1e-6);
@@ -132,36 +137,37 @@ modelled_ns(const NetBook *book, NetOp op, const NetGroup *group, double bytes, 
 {
     g_autofree double *fixed2 = g_new(double, book->sweeps->len + 1);
     for (guint i = 0; i < book->sweeps->len; i++) {
-        double ops = op_distance(op, book->anchors[i].sweep.op);
-        fixed2[i] = ops * ops + group_distance2(group, &book->anchors[i].sweep.group);
+        const Anchor *anchor = &book->anchors[i];
+        double ops = op_distance(op, anchor->sweep.op);
+        fixed2[i] = ops * ops + group_distance2(group, &anchor->sweep.group);
+        if (!anchor->speaks_for_others && fixed2[i] > 0.0)
+            fixed2[i] = INFINITY;
     }
-    double nearest, most = 0.0;
-    for (guint i = 0; i < GRID && grid_bytes(i) < bytes; i += 2) {
-        double b = grid_bytes(i);
-        double ratio = suggested_log_ratio(book, fixed2, b, &nearest);
-        most = MAX(most, net_model_time(&book->asked, op, group, b).ns * exp(ratio));
+    /* running maximum over octaves, a line in bytes between two of them */
+    double nearest, low = 0.0, low_bytes = 0.0, high = 0.0, high_bytes = 0.0;
+    for (guint i = 0; i == 0 || high_bytes < bytes; i += 2) {
+        low = high;
+        low_bytes = high_bytes;
+        high_bytes = grid_bytes(i);
+        double ratio = suggested_log_ratio(book, fixed2, high_bytes, &nearest);
+        double ns = net_model_time(&book->asked, op, group, high_bytes).ns * exp(ratio);
+        high = MAX(low, ns);
     }
-    double ratio = suggested_log_ratio(book, fixed2, bytes, ret_nearest);
-    return MAX(most, net_model_time(&book->asked, op, group, bytes).ns * exp(ratio));
-}
-
-/* What overrides change at these bytes, by the model. */
-static double
-change(const NetBook *book, NetOp op, const NetGroup *group, double bytes)
-{
-    if (!book->changed)
-        return 1.0;
-    double measured = net_model_time(&book->measured, op, group, bytes).ns;
-    return measured > 0.0 ? net_model_time(&book->asked, op, group, bytes).ns / measured : 1.0;
+    suggested_log_ratio(book, fixed2, bytes, ret_nearest);
+    if (low_bytes == 0.0) /* at most the smallest size of the grid: all latency but for the wire */
+        return high * (bytes < high_bytes
+                           ? net_model_time(&book->asked, op, group, bytes).ns /
+                                 net_model_time(&book->asked, op, group, high_bytes).ns
+                           : 1.0);
+    return low + (high - low) * (bytes - low_bytes) / (high_bytes - low_bytes);
 }
 
 static CostTime
-cost_within(const NetBook *book, const Anchor *own, NetOp op, const NetGroup *group, double bytes)
+cost_within(const NetBook *book, const Anchor *own, double bytes)
 {
     gboolean hit;
     double spread;
-    double ns = net_curve_ns(own->sweep.curve, bytes, &hit, &spread);
-    CostTime time = {.ns = ns * change(book, op, group, bytes)};
+    CostTime time = {.ns = net_curve_ns(own->asked, bytes, &hit, &spread)};
     time.basis = book->changed ? COST_MODELLED : hit ? COST_MEASURED : COST_INTERPOLATED;
     time.error_frac = hit ? spread : sqrt(spread * spread + 0.03 * 0.03);
     return time;
@@ -175,8 +181,7 @@ cost_outside(const NetBook *book, const Anchor *own, NetOp op, const NetGroup *g
     if (own != NULL) {
         double end = MAX(net_curve_first_bytes(own->sweep.curve),
                          MIN(bytes, net_curve_last_bytes(own->sweep.curve)));
-        double end_ns =
-            net_curve_ns(own->sweep.curve, end, NULL, NULL) * change(book, op, group, end);
+        double end_ns = net_curve_ns(own->asked, end, NULL, NULL);
         time.ns = bytes < end ? MIN(time.ns, end_ns) : MAX(time.ns, end_ns);
     }
     /* the fit's own error far from all sweeps, less of it near one */
@@ -199,7 +204,7 @@ net_collective(const NetBook *book, NetOp op, NetGroup group, gint64 bytes)
     NetModelTime model = net_model_time(&book->asked, op, &group, (double)bytes);
     const Anchor *own = find_anchor(book, op, &group);
     if (own != NULL && octaves_outside(own->sweep.curve, (double)bytes) == 0.0) {
-        result.time = cost_within(book, own, op, &group, (double)bytes);
+        result.time = cost_within(book, own, (double)bytes);
         result.algorithm = "measured";
     } else {
         result.time = cost_outside(book, own, op, &group, (double)bytes);
@@ -265,6 +270,21 @@ find_capacities(NetBook *book)
     book->nic_capacity_Bps = nic * book->asked.nic_Bps / book->measured.nic_Bps;
 }
 
+/* A measured curve under overrides: each point times what they change there, by the model. */
+static NetCurve *
+changed_curve(const NetBook *book, const NetSweep *s)
+{
+    guint n = net_curve_n_points(s->curve);
+    g_autofree NetSample *samples = g_new(NetSample, n);
+    for (guint i = 0; i < n; i++) {
+        samples[i] = net_curve_point(s->curve, i);
+        double before = net_model_time(&book->measured, s->op, &s->group, samples[i].bytes).ns;
+        double after = net_model_time(&book->asked, s->op, &s->group, samples[i].bytes).ns;
+        samples[i].ns *= MAX(after, 1.0) / MAX(before, 1.0);
+    }
+    return net_curve_new(samples, n);
+}
+
 static void
 make_anchors(NetBook *book)
 {
@@ -272,13 +292,21 @@ make_anchors(NetBook *book)
     for (guint a = 0; a < book->sweeps->len; a++) {
         Anchor *anchor = &book->anchors[a];
         anchor->sweep = g_array_index(book->sweeps, NetSweep, a);
+        anchor->asked = book->changed ? changed_curve(book, &anchor->sweep) : anchor->sweep.curve;
         const NetCurve *curve = anchor->sweep.curve;
+        double sum = 0.0;
         for (guint i = 0; i < GRID; i++) {
-            double bytes = CLAMP(grid_bytes(i), net_curve_first_bytes(curve), net_curve_last_bytes(curve));
+            double bytes =
+                CLAMP(grid_bytes(i), net_curve_first_bytes(curve), net_curve_last_bytes(curve));
             NetModelTime model =
                 net_model_time(&book->measured, anchor->sweep.op, &anchor->sweep.group, bytes);
             anchor->log_ratio[i] = log(net_curve_ns(curve, bytes, NULL, NULL) / MAX(model.ns, 1.0));
+            sum += anchor->log_ratio[i] * anchor->log_ratio[i];
         }
+        gboolean rail_to_rail = anchor->sweep.op == NET_SEND_RECV &&
+                                anchor->sweep.group.nodes > 1 &&
+                                anchor->sweep.group.ranks_per_node > 1;
+        anchor->speaks_for_others = !rail_to_rail && sqrt(sum / GRID) < STRANGE_LOG_RATIO;
     }
 }
 
@@ -334,7 +362,9 @@ net_book_free(NetBook *book)
 {
     if (book == NULL)
         return;
-    g_clear_pointer(&book->sweeps, g_array_unref);
+    for (guint i = 0; book->changed && book->anchors != NULL && i < book->sweeps->len; i++)
+        net_curve_free(book->anchors[i].asked);
     g_free(book->anchors);
+    g_clear_pointer(&book->sweeps, g_array_unref);
     g_free(book);
 }

@@ -8,7 +8,12 @@
 #include "cost/kernel.h"
 
 typedef enum {
-    NET_ALL_REDUCE, NET_ALL_GATHER, NET_REDUCE_SCATTER, NET_ALL_TO_ALL, NET_BROADCAST, NET_SEND_RECV,
+    NET_ALL_REDUCE,
+    NET_ALL_GATHER,
+    NET_REDUCE_SCATTER,
+    NET_ALL_TO_ALL,
+    NET_BROADCAST,
+    NET_SEND_RECV,
     NET_N_OPS
 } NetOp;
 const char *net_op_name(NetOp op); /* as in collective.tsv */

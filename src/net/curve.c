@@ -114,6 +114,19 @@ net_curve_free(NetCurve *curve)
     g_free(curve);
 }
 
+guint
+net_curve_n_points(const NetCurve *curve)
+{
+    return curve->n;
+}
+
+NetSample
+net_curve_point(const NetCurve *curve, guint i)
+{
+    g_assert(i < curve->n);
+    return (NetSample){curve->points[i].bytes, curve->points[i].ns};
+}
+
 double
 net_curve_first_bytes(const NetCurve *curve)
 {
@@ -140,12 +153,14 @@ net_curve_ns(const NetCurve *curve, double bytes, gboolean *ret_hit, double *ret
     }
     const Point *a = &points[low];
     const Point *b = low + 1 < curve->n && bytes > a->bytes ? &points[low + 1] : a;
+    if (bytes >= b->bytes / SAME_SIZE)
+        a = b;
     gboolean hit = bytes >= a->bytes / SAME_SIZE && bytes <= a->bytes * SAME_SIZE;
     if (ret_hit != NULL)
         *ret_hit = hit;
     if (ret_spread_frac != NULL)
         *ret_spread_frac = MAX(a->spread_frac, hit ? 0.0 : b->spread_frac);
-    if (a == b || bytes <= a->bytes)
+    if (hit || a == b || bytes <= a->bytes)
         return a->ns;
     return a->ns + (b->ns - a->ns) * (bytes - a->bytes) / (b->bytes - a->bytes);
 }

@@ -18,8 +18,12 @@ NetCurve *net_curve_new(const NetSample *samples, guint n);
 void net_curve_free(NetCurve *curve);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NetCurve, net_curve_free)
 
+/* The curve's points: size by size, made monotone. */
+guint net_curve_n_points(const NetCurve *curve);
+NetSample net_curve_point(const NetCurve *curve, guint i);
 double net_curve_first_bytes(const NetCurve *curve);
 double net_curve_last_bytes(const NetCurve *curve);
 /* Bytes beyond an end are taken as that end. `ret_hit`: a measured size; `ret_spread_frac`: relative
  * spread of the rows there (0: one row). Both may be NULL. */
-double net_curve_ns(const NetCurve *curve, double bytes, gboolean *ret_hit, double *ret_spread_frac);
+double net_curve_ns(const NetCurve *curve, double bytes, gboolean *ret_hit,
+                    double *ret_spread_frac);

@@ -13,9 +13,10 @@ static const struct {
     const char *part; /* of the GPU's name */
     NetGeneration generation;
 } generations[] = {
-    {"V100", NET_VOLTA},      {"P100", NET_VOLTA},  {"A100", NET_AMPERE},    {"A800", NET_AMPERE},
-    {"GB200", NET_BLACKWELL}, {"GB300", NET_BLACKWELL}, {"B200", NET_BLACKWELL}, {"B300", NET_BLACKWELL},
-    {"H100", NET_HOPPER},     {"H200", NET_HOPPER}, {"H800", NET_HOPPER},    {"H20", NET_HOPPER},
+    {"V100", NET_VOLTA},     {"P100", NET_VOLTA},      {"A100", NET_AMPERE},
+    {"A800", NET_AMPERE},    {"GB200", NET_BLACKWELL}, {"GB300", NET_BLACKWELL},
+    {"B200", NET_BLACKWELL}, {"B300", NET_BLACKWELL},  {"H100", NET_HOPPER},
+    {"H200", NET_HOPPER},    {"H800", NET_HOPPER},     {"H20", NET_HOPPER},
 };
 
 /* Measured over NCCL's own constants for small messages, and the level of the pipeline fill: medians
@@ -66,8 +67,10 @@ net_fabric_of(const ClusterSystem *system, const NetTuning *tuning)
         .gpus_per_node = (guint)MAX(system->gpus_per_node, 1),
         .nics_per_node = (guint)MAX(system->nics_per_node, 0),
         .nvlink_Bps = link_Bps * t.nvlink_scale,
-        .nic_Bps = (double)system->nic_Bps * system->nic_efficiency * t.nic_scale / oversubscription,
-        .nvlink_factor = (double)system->nvlink_latency_ns / NVLINK_REFERENCE_NS * t.nvlink_latency_scale,
+        .nic_Bps =
+            (double)system->nic_Bps * system->nic_efficiency * t.nic_scale / oversubscription,
+        .nvlink_factor =
+            (double)system->nvlink_latency_ns / NVLINK_REFERENCE_NS * t.nvlink_latency_scale,
         .nic_factor = (double)system->nic_latency_ns / NIC_REFERENCE_NS * t.nic_latency_scale,
         .tuning = t,
     };

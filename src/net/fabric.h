@@ -15,9 +15,9 @@ typedef struct {
     double nvlink_scale;         /* of nvlink_Bps x nvlink_efficiency */
     double nvlink_latency_scale; /* of base and NVLink hop latencies */
     double nvlink_fill_us;       /* pipeline fill, see net_model_time */
-    double small_group_loss;     /* a group of n ranks in a node achieves 1 - loss x 2/n of the rate */
-    double nic_scale;            /* of nic_Bps x nic_efficiency */
-    double nic_latency_scale;    /* of network hop latencies */
+    double small_group_loss;  /* a group of n ranks in a node achieves 1 - loss x 2/n of the rate */
+    double nic_scale;         /* of nic_Bps x nic_efficiency */
+    double nic_latency_scale; /* of network hop latencies */
     double nic_fill_us;
 } NetTuning;
 

@@ -56,7 +56,8 @@ mean_square_error(const Problem *problem)
     double sum = 0.0, weight = 0.0;
     for (guint i = 0; i < problem->n; i++) {
         const Target *t = &problem->targets[i];
-        double error = log(t->ns / MAX(net_model_time(&fabric, t->op, &t->group, t->bytes).ns, 1.0));
+        double error =
+            log(t->ns / MAX(net_model_time(&fabric, t->op, &t->group, t->bytes).ns, 1.0));
         error = CLAMP(error, -LARGEST_ERROR, LARGEST_ERROR);
         sum += t->weight * error * error;
         weight += t->weight;
@@ -135,7 +136,8 @@ fit_kind(Problem *problem, const NetSweep *sweeps, guint n, gboolean across_node
     problem->targets = (const Target *)(void *)targets->data;
     problem->n = targets->len;
     const Parameter *parameters = across_nodes ? net_parameters : node_parameters;
-    guint n_parameters = across_nodes ? G_N_ELEMENTS(net_parameters) : G_N_ELEMENTS(node_parameters);
+    guint n_parameters =
+        across_nodes ? G_N_ELEMENTS(net_parameters) : G_N_ELEMENTS(node_parameters);
     /* fewer points than constants cannot fix them all */
     n_parameters = MIN(n_parameters, targets->len);
     for (int round = 0; round < ROUNDS; round++)

@@ -23,7 +23,8 @@ static const double overhead_us[NET_N_PROTOCOLS] = {1.0, 1.0, 3.0};
 static gboolean
 ring_runs(const NetFabric *fabric G_GNUC_UNUSED, NetOp op, const NetGroup *group G_GNUC_UNUSED)
 {
-    return op == NET_ALL_REDUCE || op == NET_ALL_GATHER || op == NET_REDUCE_SCATTER || op == NET_BROADCAST;
+    return op == NET_ALL_REDUCE || op == NET_ALL_GATHER || op == NET_REDUCE_SCATTER ||
+           op == NET_BROADCAST;
 }
 
 static NetBytes

@@ -57,7 +57,8 @@ parse_op(const ConfTable *table, guint row, guint column, NetOp *ret_op, GError 
         }
         g_string_append_printf(names, " %s", net_op_name((NetOp)op));
     }
-    conf_table_complain(table, row, column, error, "unknown op '%s'; write one of:%s", text, names->str);
+    conf_table_complain(table, row, column, error, "unknown op '%s'; write one of:%s", text,
+                        names->str);
     return FALSE;
 }
 
@@ -89,14 +90,16 @@ parse_row(const ConfTable *table, guint row, const Columns *c, Row *ret, GError 
         !conf_table_double(table, row, c->time_us, &time_us, error))
         return FALSE;
     if (ranks < 2 || ranks > MAX_RANKS) {
-        conf_table_complain(table, row, c->ranks, error, "%" G_GINT64_FORMAT
-                            " is not a group; write 2 to %d ranks", ranks, MAX_RANKS);
+        conf_table_complain(table, row, c->ranks, error,
+                            "%" G_GINT64_FORMAT " is not a group; write 2 to %d ranks", ranks,
+                            MAX_RANKS);
         return FALSE;
     }
     if (nodes < 1 || nodes > ranks) {
-        conf_table_complain(table, row, c->nodes, error, "%" G_GINT64_FORMAT
-                            " is out of range; write 1 to %" G_GINT64_FORMAT
-                            " (the ranks of this row)", nodes, ranks);
+        conf_table_complain(table, row, c->nodes, error,
+                            "%" G_GINT64_FORMAT " is out of range; write 1 to %" G_GINT64_FORMAT
+                            " (the ranks of this row)",
+                            nodes, ranks);
         return FALSE;
     }
     if (bytes <= 0) {

@@ -11,7 +11,7 @@ typedef enum { NET_ERROR_ROW } NetError;
  * sweeps; a bad row is an error and leaves outputs untouched. `ret_n_rows` may be NULL. */
 GArray *net_rows_load(const char *path, const NetFabric *fabric, guint *ret_n_rows, GError **error);
 /* The same from text; `name` for messages. */
-GArray *net_rows_parse(const char *name, const char *text, const NetFabric *fabric, guint *ret_n_rows,
-                       GError **error);
+GArray *net_rows_parse(const char *name, const char *text, const NetFabric *fabric,
+                       guint *ret_n_rows, GError **error);
 /* The group that nccl-tests runs: `ranks` spread evenly over `nodes`. */
 NetGroup net_even_group(const NetFabric *fabric, guint ranks, guint nodes);

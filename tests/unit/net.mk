@@ -1,1 +1,3 @@
 ## Tests of the layer net.
+UNIT_TESTS += %D%/net-algorithm %D%/net-book %D%/net-collective %D%/net-curve %D%/net-rows
+FUZZ_TARGETS += tests/fuzz/net-rows

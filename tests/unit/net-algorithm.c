@@ -1,0 +1,218 @@
+/* Algorithms: closed forms of time and of bytes on each link. */
+#include "config.h"
+
+#include "net/algorithm.h"
+#include "net/rows.h"
+
+#include <string.h>
+
+static ClusterSystem
+node_of_8(const char *gpu, gboolean latency)
+{
+    return (ClusterSystem){
+        .gpu_name = (char *)gpu,
+        .gpus_per_node = 8,
+        .link = CLUSTER_LINK_NVSWITCH,
+        .nvlink_Bps = 100000000000,
+        .nvlink_efficiency = 1.0,
+        .nvlink_latency_ns = latency ? 2000 : 0,
+        .pcie_Bps = 20000000000,
+        .nics_per_node = 8,
+        .nic_Bps = 10000000000,
+        .nic_efficiency = 1.0,
+        .nic_latency_ns = latency ? 20000 : 0,
+        .rail_optimised = FALSE,
+        .oversubscription = 1.0,
+    };
+}
+
+/* NCCL's own constants: every scale 1, no loss in small groups. */
+static const NetTuning plain = {1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0};
+
+/* Without latency a ring takes what its busiest link needs: 2 (n-1)/n S / B in a node; across nodes with
+ * 8 NICs of a tenth of NVLink's rate, 2 (n-1)/n S / (8 x 10 GB/s). */
+static void
+test_uncontended_ring(void)
+{
+    ClusterSystem system = node_of_8("A100", FALSE);
+    NetFabric fabric = net_fabric_of(&system, &plain);
+    for (guint n = 2; n <= 8; n++) {
+        NetGroup group = net_even_group(&fabric, n, 1);
+        double expected_ns = 2.0 * (n - 1.0) / n * 1e9 / 100e9 * 1e9;
+        g_assert_cmpfloat_with_epsilon(
+            net_algorithm_ns(&net_ring, &fabric, NET_ALL_REDUCE, &group, NET_SIMPLE, 1e9),
+            expected_ns, 1e-3);
+        g_assert_cmpfloat_with_epsilon(
+            net_algorithm_ns(&net_ring, &fabric, NET_ALL_GATHER, &group, NET_SIMPLE, 1e9),
+            expected_ns / 2.0, 1e-3);
+    }
+    NetGroup group = net_even_group(&fabric, 16, 2);
+    g_assert_cmpfloat_with_epsilon(
+        net_algorithm_ns(&net_ring, &fabric, NET_ALL_REDUCE, &group, NET_SIMPLE, 1e9),
+        2.0 * 15.0 / 16.0 * 1e9 / 80e9 * 1e9, 1e-3);
+    /* one rank a node: one NIC, nothing on NVLink */
+    group = net_even_group(&fabric, 16, 16);
+    g_assert_cmpfloat_with_epsilon(
+        net_algorithm_ns(&net_ring, &fabric, NET_ALL_REDUCE, &group, NET_SIMPLE, 1e9),
+        2.0 * 15.0 / 16.0 * 1e9 / 10e9 * 1e9, 1e-3);
+}
+
+static void
+test_bytes_on_links(void)
+{
+    static const struct {
+        const NetAlgorithm *algorithm;
+        NetOp op;
+        guint ranks, nodes;
+        double nvlink, nic; /* of S = 1 */
+    } cases[] = {
+        {&net_ring, NET_ALL_REDUCE, 8, 1, 1.75, 0},
+        {&net_ring, NET_ALL_REDUCE, 16, 2, 1.875 * 7 / 8, 1.875 / 8},
+        {&net_ring, NET_ALL_REDUCE, 16, 16, 0, 1.875},
+        {&net_ring, NET_ALL_GATHER, 16, 2, 0.9375 * 7 / 8, 0.9375 / 8},
+        {&net_ring, NET_REDUCE_SCATTER, 4, 4, 0, 0.75},
+        {&net_ring, NET_BROADCAST, 8, 1, 1, 0},
+        {&net_tree, NET_ALL_REDUCE, 8, 1, 1.75, 0},
+        {&net_tree, NET_ALL_REDUCE, 16, 2, 1.75, 1.0 / 8},
+        {&net_tree, NET_ALL_REDUCE, 64, 8, 1.75, 1.75 / 8},
+        {&net_tree, NET_ALL_REDUCE, 16, 16, 0, 1.875},
+        {&net_nvls, NET_ALL_REDUCE, 8, 1, 1.125, 0},
+        {&net_nvls_tree, NET_ALL_REDUCE, 16, 2, 1.125, 1.0 / 8},
+        {&net_direct, NET_ALL_TO_ALL, 8, 1, 0.875, 0},
+        {&net_direct, NET_ALL_TO_ALL, 16, 2, 7.0 / 16, 0.5},
+        {&net_direct, NET_ALL_TO_ALL, 4, 4, 0, 0.75},
+        {&net_direct, NET_SEND_RECV, 2, 1, 1, 0},
+        {&net_direct, NET_SEND_RECV, 2, 2, 0, 1},
+    };
+    ClusterSystem system = node_of_8("H100", TRUE);
+    NetFabric fabric = net_fabric_of(&system, &plain);
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        NetGroup group = net_even_group(&fabric, cases[i].ranks, cases[i].nodes);
+        g_assert_true(cases[i].algorithm->runs(&fabric, cases[i].op, &group));
+        NetBytes load = cases[i].algorithm->bytes(&fabric, cases[i].op, &group, 1.0);
+        g_assert_cmpfloat_with_epsilon(load.nvlink, cases[i].nvlink, 1e-12);
+        g_assert_cmpfloat_with_epsilon(load.nic, cases[i].nic, 1e-12);
+    }
+}
+
+/* Every byte of a node's ring goes either over a NIC or over NVLink: k R in all. */
+static void
+test_ring_conserves_bytes(void)
+{
+    ClusterSystem system = node_of_8("A100", TRUE);
+    NetFabric fabric = net_fabric_of(&system, &plain);
+    for (guint nodes = 2; nodes <= 64; nodes *= 2) {
+        for (guint k = 1; k <= 8; k *= 2) {
+            NetGroup group = net_even_group(&fabric, nodes * k, nodes);
+            NetBytes load = net_ring.bytes(&fabric, NET_ALL_REDUCE, &group, 1e6);
+            g_assert_cmpfloat_with_epsilon(load.nvlink * k + load.nic * group.nics,
+                                           k * net_ring_bytes(NET_ALL_REDUCE, nodes * k, 1e6),
+                                           1e-3);
+        }
+    }
+}
+
+/* NCCL's published example: 8 bytes over 8 ranks by ring and LL take 6.6 + 14 x 0.6 us. */
+static void
+test_small_message(void)
+{
+    ClusterSystem system = node_of_8("H100", TRUE);
+    NetFabric fabric = net_fabric_of(&system, &plain);
+    NetGroup group = net_even_group(&fabric, 8, 1);
+    double ns = net_algorithm_ns(&net_ring, &fabric, NET_ALL_REDUCE, &group, NET_LL, 8.0);
+    g_assert_cmpfloat(ns, >, 15000.0);
+    g_assert_cmpfloat(ns, <, 15200.0);
+}
+
+static void
+test_which_algorithm(void)
+{
+    ClusterSystem h100 = node_of_8("NVIDIA H100", TRUE), a100 = node_of_8("NVIDIA A100", TRUE);
+    NetFabric hopper = net_fabric_of(&h100, &plain), ampere = net_fabric_of(&a100, &plain);
+    NetGroup node = net_even_group(&hopper, 8, 1), many = net_even_group(&hopper, 1024, 128);
+    g_assert_cmpstr(net_model_time(&hopper, NET_ALL_REDUCE, &node, 1e9).algorithm->name, ==,
+                    "nvls");
+    g_assert_cmpstr(net_model_time(&ampere, NET_ALL_REDUCE, &node, 1e9).algorithm->name, ==,
+                    "ring");
+    g_assert_cmpstr(net_model_time(&ampere, NET_ALL_REDUCE, &many, 1e4).algorithm->name, ==,
+                    "tree");
+    g_assert_cmpint(net_model_time(&ampere, NET_ALL_REDUCE, &many, 1e4).protocol, ==, NET_LL);
+    g_assert_cmpstr(net_model_time(&ampere, NET_ALL_REDUCE, &many, 16e9).algorithm->name, ==,
+                    "ring");
+    g_assert_cmpstr(net_model_time(&ampere, NET_ALL_TO_ALL, &many, 1e9).algorithm->name, ==,
+                    "direct");
+    /* an H20 is a Hopper, a GB200 a Blackwell, and an unknown GPU counts as Ampere */
+    g_assert_cmpint(net_generation_of("H20-96GB"), ==, NET_HOPPER);
+    g_assert_cmpint(net_generation_of("GB200"), ==, NET_BLACKWELL);
+    g_assert_cmpint(net_generation_of("abc"), ==, NET_AMPERE);
+}
+
+/* More bytes never take less, and every op has an algorithm on every link and generation. */
+static void
+test_monotone_in_bytes(void)
+{
+    static const char *const gpus[] = {"V100", "A100", "H100", "B200"};
+    for (gsize g = 0; g < G_N_ELEMENTS(gpus); g++) {
+        for (int link = CLUSTER_LINK_NVSWITCH; link <= CLUSTER_LINK_PCIE; link++) {
+            ClusterSystem system = node_of_8(gpus[g], TRUE);
+            system.link = (ClusterLink)link;
+            NetFabric fabric = net_fabric_of(&system, NULL);
+            for (int op = 0; op < NET_N_OPS; op++) {
+                for (guint nodes = 1; nodes <= 32; nodes *= 4) {
+                    NetGroup group = net_even_group(&fabric, nodes * 8, nodes);
+                    double last = 0.0;
+                    for (double bytes = 1.0; bytes < 1e11; bytes *= 1.7) {
+                        double ns = net_model_time(&fabric, (NetOp)op, &group, bytes).ns;
+                        g_assert_cmpfloat(ns, >=, last);
+                        last = ns;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* Doubling all rates halves the wire time: without latency, the time. */
+static void
+test_doubled_rates(void)
+{
+    ClusterSystem slow = node_of_8("A100", FALSE), fast = slow;
+    fast.nvlink_Bps *= 2;
+    fast.nic_Bps *= 2;
+    NetFabric a = net_fabric_of(&slow, NULL), b = net_fabric_of(&fast, NULL);
+    for (guint nodes = 1; nodes <= 16; nodes *= 2) {
+        NetGroup group = net_even_group(&a, 8 * nodes, nodes);
+        g_assert_cmpfloat_with_epsilon(net_model_time(&a, NET_ALL_GATHER, &group, 1e9).ns /
+                                           net_model_time(&b, NET_ALL_GATHER, &group, 1e9).ns,
+                                       2.0, 1e-9);
+    }
+}
+
+static void
+test_oversubscription(void)
+{
+    ClusterSystem full = node_of_8("A100", FALSE), half = full;
+    half.oversubscription = 2.0;
+    NetFabric a = net_fabric_of(&full, NULL), b = net_fabric_of(&half, NULL);
+    NetGroup across = net_even_group(&a, 16, 2), node = net_even_group(&a, 8, 1);
+    g_assert_cmpfloat_with_epsilon(net_model_time(&b, NET_ALL_GATHER, &across, 1e9).ns /
+                                       net_model_time(&a, NET_ALL_GATHER, &across, 1e9).ns,
+                                   2.0, 1e-9);
+    g_assert_cmpfloat(net_model_time(&b, NET_ALL_GATHER, &node, 1e9).ns, ==,
+                      net_model_time(&a, NET_ALL_GATHER, &node, 1e9).ns);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/net/algorithm/uncontended-ring-is-bytes-over-rate", test_uncontended_ring);
+    g_test_add_func("/net/algorithm/bytes-on-each-link", test_bytes_on_links);
+    g_test_add_func("/net/algorithm/ring-conserves-bytes", test_ring_conserves_bytes);
+    g_test_add_func("/net/algorithm/small-message-is-base-and-hops", test_small_message);
+    g_test_add_func("/net/algorithm/which-one-is-fastest", test_which_algorithm);
+    g_test_add_func("/net/algorithm/monotone-in-bytes", test_monotone_in_bytes);
+    g_test_add_func("/net/algorithm/doubled-rates-halve-time", test_doubled_rates);
+    g_test_add_func("/net/algorithm/oversubscription-halves-network-only", test_oversubscription);
+    return g_test_run();
+}
