@@ -48,3 +48,6 @@ CostTime cost_attention(const CostBook *book, const CostAttention *attention);
 CostTime cost_memory(const CostBook *book, CostMemoryKernel kernel, double bytes);
 /* What the tables hold, for `dtsim systems`. */
 void cost_book_counts(const CostBook *book, guint *ret_gemm, guint *ret_attention, guint *ret_memory);
+/* Median relative error of a GEMM row of `dtype` that is left out and interpolated from the others, over at most
+ * `most` rows; 0 without rows. */
+double cost_book_gemm_residual(const CostBook *book, ClusterDtype dtype, guint most);

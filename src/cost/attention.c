@@ -1,0 +1,48 @@
+/* Time of the fused attention core: a measured row, else roofline over interpolated efficiency. */
+#include "config.h"
+
+#include "cost/book.h"
+#include "cost/roofline.h"
+
+#include <math.h>
+
+/* Beyond this many doublings from the nearest measured point an estimate is a model's. */
+#define NEAR 1.0
+/* Expected relative error: near measured points; a doubling farther; mask of the other kind; no rows at all. */
+#define ERROR_NEAR 0.06
+#define ERROR_DOUBLING 0.05
+#define ERROR_OTHER_MASK 0.15
+#define ERROR_GUESSED 0.30
+/* Without rows: what FlashAttention-2 reaches on A100 for a few thousand tokens. */
+#define EFFICIENCY_FORWARD 0.62
+#define EFFICIENCY_BACKWARD 0.52
+
+static CostTime
+estimate(const CostBook *book, const CostAttention *a)
+{
+    double roofline = cost_attention_roofline_ns(book->system, a);
+    CostEstimate at;
+    gboolean other_mask = FALSE;
+    if (!book->attention || !cost_attention_table_log_efficiency(book->attention, a, &at, &other_mask)) {
+        double efficiency = a->backward ? EFFICIENCY_BACKWARD : EFFICIENCY_FORWARD;
+        return (CostTime){roofline / efficiency, COST_MODELLED, ERROR_GUESSED};
+    }
+    double error = ERROR_NEAR + ERROR_DOUBLING * at.distance;
+    if (other_mask)
+        error = hypot(error, ERROR_OTHER_MASK);
+    gboolean modelled = other_mask || at.distance > NEAR || cluster_dtype_bytes(a->dtype) != 2;
+    return (CostTime){roofline / exp(at.y), modelled ? COST_MODELLED : COST_INTERPOLATED, error};
+}
+
+CostTime
+cost_attention(const CostBook *book, const CostAttention *a)
+{
+    g_assert(a->batch > 0 && a->heads > 0 && a->kv_heads > 0 && a->head_dim > 0);
+    g_assert(a->seq_q > 0 && a->seq_kv > 0);
+    double measured = 0;
+    if (book->attention && cost_attention_table_find(book->attention, a, &measured))
+        return (CostTime){measured, COST_MEASURED, 0};
+    CostTime time = estimate(book, a);
+    time.ns = MAX(time.ns, (double)book->system->kernel_floor_ns);
+    return time;
+}

@@ -1,0 +1,87 @@
+/* Loads gemm.tsv, attention.tsv and memory.tsv of a system. */
+#include "config.h"
+
+#include "cost/book.h"
+
+/* Rows that the leave-one-out error is estimated from. */
+#define SAMPLE 256
+/* A median absolute error of a normal distribution times this is its sigma. */
+#define SIGMA_OF_MEDIAN 1.4826
+
+/* NULL without error when the file is not there. */
+static ConfTable *
+load_table(const ClusterSystem *system, const char *name, GError **error)
+{
+    g_autofree char *path = g_build_filename(system->directory, name, NULL);
+    return g_file_test(path, G_FILE_TEST_EXISTS) ? conf_table_load(path, error) : NULL;
+}
+
+static gboolean
+load_gemm(CostBook *book, GError **error)
+{
+    GError *local = NULL;
+    g_autoptr(ConfTable) table = load_table(book->system, "gemm.tsv", &local);
+    if (local)
+        g_propagate_error(error, local);
+    if (!table)
+        return local == NULL;
+    for (guint i = 0; i < CLUSTER_N_DTYPES; i++) {
+        g_autoptr(CostGemmTable) gemm = cost_gemm_table_new(book->system, table, (ClusterDtype)i, error);
+        if (!gemm)
+            return FALSE;
+        if (!cost_gemm_table_n_rows(gemm))
+            continue;
+        book->gemm_error[i] = SIGMA_OF_MEDIAN * cost_gemm_table_leave_one_out(gemm, SAMPLE);
+        book->gemm[i] = g_steal_pointer(&gemm);
+    }
+    return TRUE;
+}
+
+CostBook *
+cost_book_load(const ClusterSystem *system, GError **error)
+{
+    g_autoptr(CostBook) book = g_new0(CostBook, 1);
+    book->system = system;
+    if (!load_gemm(book, error))
+        return NULL;
+    GError *local = NULL;
+    g_autoptr(ConfTable) attention = load_table(system, "attention.tsv", &local);
+    if (attention)
+        book->attention = cost_attention_table_new(system, attention, &local);
+    g_autoptr(ConfTable) memory = local ? NULL : load_table(system, "memory.tsv", &local);
+    if (memory)
+        book->memory = cost_memory_table_new(memory, &local);
+    if (local) {
+        g_propagate_error(error, local);
+        return NULL;
+    }
+    return g_steal_pointer(&book);
+}
+
+void
+cost_book_free(CostBook *book)
+{
+    if (!book)
+        return;
+    for (guint i = 0; i < CLUSTER_N_DTYPES; i++)
+        cost_gemm_table_free(book->gemm[i]);
+    cost_attention_table_free(book->attention);
+    cost_memory_table_free(book->memory);
+    g_free(book);
+}
+
+void
+cost_book_counts(const CostBook *book, guint *ret_gemm, guint *ret_attention, guint *ret_memory)
+{
+    *ret_gemm = 0;
+    for (guint i = 0; i < CLUSTER_N_DTYPES; i++)
+        *ret_gemm += book->gemm[i] ? cost_gemm_table_n_rows(book->gemm[i]) : 0;
+    *ret_attention = book->attention ? cost_attention_table_n_rows(book->attention) : 0;
+    *ret_memory = book->memory ? cost_memory_table_n_rows(book->memory) : 0;
+}
+
+double
+cost_book_gemm_residual(const CostBook *book, ClusterDtype dtype, guint most)
+{
+    return book->gemm[dtype] ? cost_gemm_table_leave_one_out(book->gemm[dtype], most) : 0;
+}

@@ -1,0 +1,122 @@
+/* Time of a GEMM: a measured row, else roofline over interpolated efficiency.
+ *
+ *   time = roofline(shape) / efficiency(shape) x pass x misalignment, at least the kernel floor
+ * The efficiency comes from rows of the dtype; fp16 and bf16 share theirs, as they run at one rate on the same units.
+ * A dtype without enough rows borrows the efficiency of another at its own peak: modelled. */
+#include "config.h"
+
+#include "cost/book.h"
+#include "cost/roofline.h"
+
+#include <math.h>
+
+/* Fewer points say nothing about a three-dimensional surface. */
+#define ENOUGH_POINTS 8
+/* An estimate is a model's when it is farther than this from the nearest measured shape, or that far outside the
+ * range of the table, in doublings. */
+#define NEAR 1.0
+#define EDGE 0.5
+/* The error of a row left out is that at the table's own spacing; growth per doubling of distance. */
+#define ERROR_GROWTH 0.3
+/* Expected error of a borrowed efficiency, of the guess without any table, of a misaligned GEMM. */
+#define ERROR_BORROWED 0.15
+#define ERROR_GUESSED 0.25
+#define ERROR_MISALIGNED 0.20
+/* Without any table: share of the roofline that large GEMMs reach on the GPUs that were measured. */
+#define EFFICIENCY_GUESSED 0.80
+
+static gboolean
+has_points(const CostBook *book, ClusterDtype dtype)
+{
+    return book->gemm[dtype] && cost_gemm_table_n_points(book->gemm[dtype]) >= ENOUGH_POINTS;
+}
+
+static gboolean
+is_16_bit(ClusterDtype dtype)
+{
+    return dtype == CLUSTER_FP16 || dtype == CLUSTER_BF16;
+}
+
+static gboolean
+runs_alike(const CostBook *book, ClusterDtype a, ClusterDtype b)
+{
+    return a == b || (is_16_bit(a) && is_16_bit(b) && book->system->peak_flops[a] > 0 &&
+                      book->system->peak_flops[a] == book->system->peak_flops[b]);
+}
+
+/* Measured dtypes in order of preference; a table of 16-bit rows before the others. */
+static gboolean
+choose_table(const CostBook *book, ClusterDtype wanted, ClusterDtype *ret)
+{
+    const ClusterDtype order[] = {wanted,       CLUSTER_BF16, CLUSTER_FP16,
+                                  CLUSTER_TF32, CLUSTER_FP8,  CLUSTER_FP32};
+    for (guint i = 0; i < G_N_ELEMENTS(order); i++)
+        if (has_points(book, order[i])) {
+            *ret = order[i];
+            return TRUE;
+        }
+    return FALSE;
+}
+
+static gboolean
+find_measured(const CostBook *book, const CostGemm *g, double *ret_ns)
+{
+    if (book->gemm[g->dtype] && cost_gemm_table_find(book->gemm[g->dtype], g, ret_ns))
+        return TRUE;
+    ClusterDtype twin = g->dtype == CLUSTER_BF16 ? CLUSTER_FP16 : CLUSTER_BF16;
+    return runs_alike(book, g->dtype, twin) && book->gemm[twin] &&
+           cost_gemm_table_find(book->gemm[twin], g, ret_ns);
+}
+
+/* A measured wgrad adds into an fp32 gradient; one that does not is a little shorter, and the other way round. */
+static double
+accumulation_ratio(const CostBook *book, const CostGemm *g)
+{
+    CostGemm measured = *g;
+    measured.accumulate_fp32 = g->pass == COST_GEMM_WGRAD;
+    if (measured.accumulate_fp32 == g->accumulate_fp32)
+        return 1;
+    return cost_gemm_roofline_ns(book->system, g) / cost_gemm_roofline_ns(book->system, &measured);
+}
+
+static CostTime
+estimate(const CostBook *book, const CostGemm *g)
+{
+    double roofline = cost_gemm_roofline_ns(book->system, g);
+    ClusterDtype source;
+    if (!choose_table(book, g->dtype, &source))
+        return (CostTime){roofline / EFFICIENCY_GUESSED, COST_MODELLED, ERROR_GUESSED};
+    const CostGemmTable *table = book->gemm[source];
+    CostEstimate at = cost_gemm_table_log_efficiency(table, g);
+    double spread = 0, factor = cost_gemm_table_pass_factor(table, g->pass, &spread);
+    double error = book->gemm_error[source] * (1 + ERROR_GROWTH * at.distance);
+    double variance = error * error + spread * spread;
+    gboolean modelled = at.outside > EDGE || at.distance > NEAR;
+    if (!runs_alike(book, g->dtype, source)) {
+        variance += ERROR_BORROWED * ERROR_BORROWED;
+        modelled = TRUE;
+    }
+    return (CostTime){roofline / exp(at.y) * factor, modelled ? COST_MODELLED : COST_INTERPOLATED,
+                      sqrt(variance)};
+}
+
+CostTime
+cost_gemm(const CostBook *book, const CostGemm *g)
+{
+    g_assert(g->m > 0 && g->n > 0 && g->k > 0 && g->batch > 0);
+    double measured = 0;
+    if (find_measured(book, g, &measured)) {
+        double ratio = accumulation_ratio(book, g);
+        gboolean same = !(ratio < 1 || ratio > 1);
+        return (CostTime){measured * ratio, same ? COST_MEASURED : COST_INTERPOLATED, same ? 0 : 0.02};
+    }
+    CostTime time = estimate(book, g);
+    double misalignment = cost_gemm_misalignment(g);
+    if (misalignment > 1) {
+        time.ns *= misalignment;
+        time.basis = COST_MODELLED;
+        time.error_frac = hypot(time.error_frac, ERROR_MISALIGNED);
+    }
+    time.ns = MAX(time.ns, (double)book->system->kernel_floor_ns);
+    return time;
+}

@@ -1,0 +1,254 @@
+/* Efficiency of GEMMs between measured shapes.
+ *
+ * A shape is a point (log2 of the larger of m and n, log2 of the smaller, log2 k): C and its transpose run alike.
+ * The surface over these points is log(roofline / measured time). */
+#include "config.h"
+
+#include "cost/gemm_table.h"
+
+#include "cost/cells.h"
+#include "cost/roofline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    CostGemmPass pass;
+    gint64 m, n, k, batch;
+    double ns;
+} Row;
+
+struct CostGemmTable {
+    const ClusterSystem *system; /* borrowed */
+    ClusterDtype dtype;
+    GArray *rows;   /* Row, sorted, unique: for exact hits */
+    CostSurface *surface; /* of the forward rows */
+    double factor[3], spread[3]; /* by pass */
+};
+
+static CostGemm
+gemm_of(const Row *row, ClusterDtype dtype)
+{
+    return (CostGemm){.dtype = dtype, .pass = row->pass, .m = row->m, .n = row->n, .k = row->k,
+                      .batch = row->batch, .accumulate_fp32 = row->pass == COST_GEMM_WGRAD};
+}
+
+/* A batch of GEMMs is as long as one whose rows are stacked: what differs, the second operand's bytes and the tiles,
+ * is in the roofline. */
+static void
+coordinates(const CostGemm *g, double x[3])
+{
+    double m = log2((double)g->m * (double)g->batch), n = log2((double)g->n);
+    x[0] = MAX(m, n);
+    x[1] = MIN(m, n);
+    x[2] = log2((double)g->k);
+}
+
+static CostEstimate
+estimate(const CostGemmTable *t, const CostGemm *g)
+{
+    double x[3];
+    coordinates(g, x);
+    return cost_surface_at(t->surface, x);
+}
+
+static int
+compare_rows(gconstpointer a, gconstpointer b)
+{
+    const Row *p = a, *q = b;
+    const gint64 left[] = {p->pass, p->batch, p->m, p->n, p->k};
+    const gint64 right[] = {q->pass, q->batch, q->m, q->n, q->k};
+    for (guint i = 0; i < G_N_ELEMENTS(left); i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    guint dtype, m, n, k, batch, time;
+    int pass;
+} Columns;
+
+static gboolean
+find_columns(const ConfTable *table, Columns *c, GError **error)
+{
+    c->pass = conf_table_find_column(table, "pass");
+    return conf_table_need_column(table, "dtype", &c->dtype, error) &&
+           conf_table_need_column(table, "m", &c->m, error) && conf_table_need_column(table, "n", &c->n, error) &&
+           conf_table_need_column(table, "k", &c->k, error) &&
+           conf_table_need_column(table, "batch", &c->batch, error) &&
+           conf_table_need_column(table, "time_us", &c->time, error);
+}
+
+static gboolean
+read_pass(const ConfTable *table, guint i, int column, CostGemmPass *ret, GError **error)
+{
+    static const char *const names[] = {"forward", "dgrad", "wgrad"};
+    const char *text = column < 0 ? "forward" : conf_table_text(table, i, (guint)column);
+    for (guint p = 0; p < G_N_ELEMENTS(names); p++)
+        if (g_str_equal(text, names[p])) {
+            *ret = (CostGemmPass)p;
+            return TRUE;
+        }
+    conf_table_complain(table, i, (guint)column, error, "'%s' is no pass; write forward, dgrad or wgrad", text);
+    return FALSE;
+}
+
+static gboolean
+read_row(const ConfTable *table, guint i, const Columns *c, Row *row, GError **error)
+{
+    if (!cost_read_count(table, i, c->m, &row->m, error) || !cost_read_count(table, i, c->n, &row->n, error) ||
+        !cost_read_count(table, i, c->k, &row->k, error) ||
+        !cost_read_count(table, i, c->batch, &row->batch, error) ||
+        !cost_read_time(table, i, c->time, &row->ns, error))
+        return FALSE;
+    return read_pass(table, i, c->pass, &row->pass, error);
+}
+
+static gboolean
+read_rows(CostGemmTable *t, const ConfTable *table, GError **error)
+{
+    Columns c;
+    if (!find_columns(table, &c, error))
+        return FALSE;
+    for (guint i = 0; i < conf_table_n_rows(table); i++) {
+        ClusterDtype dtype;
+        if (!cost_read_dtype(table, i, c.dtype, &dtype, error))
+            return FALSE;
+        Row row;
+        if (dtype != t->dtype)
+            continue; /* read, and complained about, for its own dtype's table */
+        if (!read_row(table, i, &c, &row, error))
+            return FALSE;
+        g_array_append_val(t->rows, row);
+    }
+    return TRUE;
+}
+
+/* Several measurements of one shape count as their geometric mean. */
+static void
+merge_rows(CostGemmTable *t)
+{
+    g_array_sort(t->rows, compare_rows);
+    guint kept = 0;
+    for (guint i = 0; i < t->rows->len;) {
+        Row *first = &g_array_index(t->rows, Row, i);
+        double sum = 0;
+        guint j = i;
+        for (; j < t->rows->len && compare_rows(first, &g_array_index(t->rows, Row, j)) == 0; j++)
+            sum += log(g_array_index(t->rows, Row, j).ns);
+        Row merged = *first;
+        if (j > i + 1)
+            merged.ns = exp(sum / (j - i));
+        g_array_index(t->rows, Row, kept++) = merged;
+        i = j;
+    }
+    g_array_set_size(t->rows, kept);
+}
+
+/* --- building --------------------------------------------------------------------------------- */
+
+/* Median over the rows of `pass` of measured time / time of a forward GEMM of that shape. */
+static void
+fit_pass(CostGemmTable *t, CostGemmPass pass)
+{
+    g_autoptr(GArray) logs = g_array_new(FALSE, FALSE, sizeof(double));
+    for (guint i = 0; i < t->rows->len && cost_surface_n_points(t->surface); i++) {
+        const Row *row = &g_array_index(t->rows, Row, i);
+        if (row->pass != pass)
+            continue;
+        CostGemm g = gemm_of(row, t->dtype);
+        double forward = cost_gemm_roofline_ns(t->system, &g) / exp(estimate(t, &g).y);
+        double y = log(row->ns / forward);
+        g_array_append_val(logs, y);
+    }
+    if (!logs->len)
+        return;
+    double centre = cost_median(logs);
+    t->factor[pass] = exp(centre);
+    for (guint i = 0; i < logs->len; i++)
+        g_array_index(logs, double, i) = fabs(g_array_index(logs, double, i) - centre);
+    t->spread[pass] = 1.4826 * cost_median(logs);
+}
+
+CostGemmTable *
+cost_gemm_table_new(const ClusterSystem *system, const ConfTable *rows, ClusterDtype dtype, GError **error)
+{
+    g_autoptr(CostGemmTable) t = g_new0(CostGemmTable, 1);
+    t->system = system;
+    t->dtype = dtype;
+    t->rows = g_array_new(FALSE, FALSE, sizeof(Row));
+    t->surface = cost_surface_new();
+    for (guint i = 0; i < G_N_ELEMENTS(t->factor); i++)
+        t->factor[i] = 1;
+    if (!read_rows(t, rows, error))
+        return NULL;
+    merge_rows(t);
+    for (guint i = 0; i < t->rows->len; i++) {
+        const Row *row = &g_array_index(t->rows, Row, i);
+        if (row->pass != COST_GEMM_FORWARD)
+            continue;
+        CostGemm g = gemm_of(row, dtype);
+        double x[3];
+        coordinates(&g, x);
+        cost_surface_add(t->surface, x, log(cost_gemm_roofline_ns(system, &g) / row->ns));
+    }
+    cost_surface_build(t->surface);
+    fit_pass(t, COST_GEMM_DGRAD);
+    fit_pass(t, COST_GEMM_WGRAD);
+    return g_steal_pointer(&t);
+}
+
+void
+cost_gemm_table_free(CostGemmTable *t)
+{
+    if (!t)
+        return;
+    g_array_unref(t->rows);
+    cost_surface_free(t->surface);
+    g_free(t);
+}
+
+guint
+cost_gemm_table_n_rows(const CostGemmTable *t)
+{
+    return t->rows->len;
+}
+
+guint
+cost_gemm_table_n_points(const CostGemmTable *t)
+{
+    return cost_surface_n_points(t->surface);
+}
+
+gboolean
+cost_gemm_table_find(const CostGemmTable *t, const CostGemm *g, double *ret_ns)
+{
+    Row key = {.pass = g->pass, .m = g->m, .n = g->n, .k = g->k, .batch = g->batch};
+    const Row *row = t->rows->len ? bsearch(&key, t->rows->data, t->rows->len, sizeof(Row), compare_rows) : NULL;
+    if (row)
+        *ret_ns = row->ns;
+    return row != NULL;
+}
+
+CostEstimate
+cost_gemm_table_log_efficiency(const CostGemmTable *t, const CostGemm *g)
+{
+    return estimate(t, g);
+}
+
+double
+cost_gemm_table_leave_one_out(const CostGemmTable *t, guint most)
+{
+    return cost_surface_leave_one_out(t->surface, most);
+}
+
+double
+cost_gemm_table_pass_factor(const CostGemmTable *t, CostGemmPass pass, double *ret_spread)
+{
+    *ret_spread = t->spread[pass];
+    return t->factor[pass];
+}

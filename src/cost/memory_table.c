@@ -1,0 +1,141 @@
+/* Reads memory.tsv and interpolates rates. */
+#include "config.h"
+
+#include "cost/memory_table.h"
+
+#include "conf/complaint.h"
+#include "cost/cells.h"
+
+#include <math.h>
+
+/* Expected relative error: between rows; outside of them. */
+#define ERROR_BETWEEN 0.05
+#define ERROR_OUTSIDE 0.10
+
+typedef struct {
+    gint64 bytes;
+    double ns;
+} Row;
+
+struct CostMemoryTable {
+    GArray *rows[COST_N_MEMORY_KERNELS]; /* Row, by bytes */
+    guint n_rows;
+};
+
+static gboolean
+read_kernel(const ConfTable *table, guint row, guint column, CostMemoryKernel *ret, GError **error)
+{
+    const char *names[COST_N_MEMORY_KERNELS + 1] = {NULL};
+    const char *text = conf_table_text(table, row, column);
+    for (guint i = 0; i < COST_N_MEMORY_KERNELS; i++) {
+        names[i] = cost_memory_kernel_name((CostMemoryKernel)i);
+        if (g_str_equal(text, names[i])) {
+            *ret = (CostMemoryKernel)i;
+            return TRUE;
+        }
+    }
+    g_autofree char *hint = conf_hint(text, names);
+    g_autofree char *list = g_strjoinv(", ", (char **)names);
+    conf_table_complain(table, row, column, error, "'%s' is no kernel%s; write one of %s", text, hint, list);
+    return FALSE;
+}
+
+static int
+compare_rows(gconstpointer a, gconstpointer b)
+{
+    const Row *p = a, *q = b;
+    if (p->bytes != q->bytes)
+        return p->bytes < q->bytes ? -1 : 1;
+    return p->ns < q->ns ? -1 : p->ns > q->ns;
+}
+
+static gboolean
+read_bytes(const ConfTable *table, guint row, guint column, gint64 *ret, GError **error)
+{
+    gint64 bytes = 0;
+    if (!conf_table_int(table, row, column, &bytes, error))
+        return FALSE;
+    if (bytes < 1) {
+        conf_table_complain(table, row, column, error, "must be more than 0");
+        return FALSE;
+    }
+    *ret = bytes;
+    return TRUE;
+}
+
+CostMemoryTable *
+cost_memory_table_new(const ConfTable *rows, GError **error)
+{
+    guint kernel_column, bytes_column, time_column;
+    if (!conf_table_need_column(rows, "kernel", &kernel_column, error) ||
+        !conf_table_need_column(rows, "bytes", &bytes_column, error) ||
+        !conf_table_need_column(rows, "time_us", &time_column, error))
+        return NULL;
+    g_autoptr(CostMemoryTable) t = g_new0(CostMemoryTable, 1);
+    for (guint i = 0; i < COST_N_MEMORY_KERNELS; i++)
+        t->rows[i] = g_array_new(FALSE, FALSE, sizeof(Row));
+    t->n_rows = conf_table_n_rows(rows);
+    for (guint i = 0; i < t->n_rows; i++) {
+        CostMemoryKernel kernel;
+        Row row;
+        if (!read_kernel(rows, i, kernel_column, &kernel, error) ||
+            !read_bytes(rows, i, bytes_column, &row.bytes, error) ||
+            !cost_read_time(rows, i, time_column, &row.ns, error))
+            return NULL;
+        g_array_append_val(t->rows[kernel], row);
+    }
+    for (guint i = 0; i < COST_N_MEMORY_KERNELS; i++)
+        g_array_sort(t->rows[i], compare_rows);
+    return g_steal_pointer(&t);
+}
+
+void
+cost_memory_table_free(CostMemoryTable *t)
+{
+    if (!t)
+        return;
+    for (guint i = 0; i < COST_N_MEMORY_KERNELS; i++)
+        if (t->rows[i])
+            g_array_unref(t->rows[i]);
+    g_free(t);
+}
+
+guint
+cost_memory_table_n_rows(const CostMemoryTable *t)
+{
+    return t->n_rows;
+}
+
+static CostTime
+between(const Row *low, const Row *high, double bytes)
+{
+    double low_rate = (double)low->bytes / low->ns, high_rate = (double)high->bytes / high->ns;
+    double x = log(bytes / (double)low->bytes) / log((double)high->bytes / (double)low->bytes);
+    double rate = exp(log(low_rate) + x * (log(high_rate) - log(low_rate)));
+    return (CostTime){bytes / rate, COST_INTERPOLATED, ERROR_BETWEEN};
+}
+
+gboolean
+cost_memory_table_time(const CostMemoryTable *t, CostMemoryKernel kernel, double bytes, double floor_ns,
+                       CostTime *ret)
+{
+    const GArray *rows = t->rows[kernel];
+    if (!rows->len)
+        return FALSE;
+    const Row *first = &g_array_index(rows, Row, 0), *last = &g_array_index(rows, Row, rows->len - 1);
+    guint i = 0;
+    while (i < rows->len && (double)g_array_index(rows, Row, i).bytes < bytes)
+        i++;
+    const Row *next = i < rows->len ? &g_array_index(rows, Row, i) : NULL;
+    if (next && !((double)next->bytes > bytes))
+        *ret = (CostTime){next->ns, COST_MEASURED, 0};
+    else if (i == 0)
+        *ret = (CostTime){MIN(floor_ns, first->ns) +
+                              MAX(0, first->ns - floor_ns) * bytes / (double)first->bytes,
+                          COST_INTERPOLATED, ERROR_OUTSIDE};
+    else if (!next)
+        *ret = (CostTime){bytes * last->ns / (double)last->bytes, COST_INTERPOLATED, ERROR_OUTSIDE};
+    else
+        *ret = between(next - 1, next, bytes);
+    return TRUE;
+}

@@ -1,0 +1,130 @@
+/* Rooflines with tile and wave quantisation.
+ *
+ * GEMM: C[m,n] is cut into tiles of tm x tn, one tile occupies one SM:
+ *   tiles   = batch ceil(m/tm) ceil(n/tn) s          s: ways the sum over k is split
+ *   waves   = tiles/SMs, rounded up by a part (LAST_WAVE) of what is missing; at least 1
+ *   compute = waves SMs tm tn 2 (k/s) / (peak e)     e: what the tile's shape can reach
+ *   memory  = (m k + k n + m n) batch bytes / HBM rate (+ partial sums when s > 1)
+ *   roofline = min over tile shapes and s of max(compute, memory)
+ * cuBLAS picks tile shape and split the same way in spirit; the constants e are fitted so that measured efficiency
+ * against this roofline varies smoothly from shape to shape (leave-one-out error of the shipped tables).
+ * An fp32 accumulation into C reads and writes 4 bytes an element at the tile's end, when nothing of that tile is
+ * left to compute: a part of it adds to the time instead of hiding behind the multiplications. */
+#include "config.h"
+
+#include "cost/roofline.h"
+
+#include <math.h>
+
+static const struct {
+    int m, n;
+    double reach; /* of the peak, relative to the best tile */
+} tiles[] = {{256, 128, 1.0},  {128, 256, 1.0}, {192, 128, 0.97}, {128, 192, 0.97}, {128, 128, 0.93},
+             {128, 64, 0.80},  {64, 128, 0.80}, {64, 64, 0.68},   {32, 64, 0.40}};
+
+/* How hard the last wave counts: 1 = as a full one, 0 = as the share of SMs it fills. Its tiles have caches and HBM
+ * to themselves and newer kernels share a tile among SMs. Fitted like e. */
+#define LAST_WAVE 0.4
+
+/* Share of the accumulation's bytes that is not hidden: fitted to wgrad rows of an A100 with k = 4096. */
+#define ACCUMULATE_EXPOSED 0.3
+
+double
+cost_peak_flops(const ClusterSystem *system, ClusterDtype dtype)
+{
+    static const ClusterDtype wider[CLUSTER_N_DTYPES][4] = {
+        [CLUSTER_FP32] = {CLUSTER_FP32, CLUSTER_FP32, CLUSTER_FP32, CLUSTER_FP32},
+        [CLUSTER_TF32] = {CLUSTER_TF32, CLUSTER_FP32, CLUSTER_FP32, CLUSTER_FP32},
+        [CLUSTER_FP16] = {CLUSTER_FP16, CLUSTER_FP32, CLUSTER_FP32, CLUSTER_FP32},
+        [CLUSTER_BF16] = {CLUSTER_BF16, CLUSTER_FP32, CLUSTER_FP32, CLUSTER_FP32},
+        [CLUSTER_FP8] = {CLUSTER_FP8, CLUSTER_FP16, CLUSTER_BF16, CLUSTER_FP32},
+    };
+    for (guint i = 0; i < 4; i++)
+        if (system->peak_flops[wider[dtype][i]] > 0)
+            return (double)system->peak_flops[wider[dtype][i]];
+    g_assert_not_reached(); /* loading checked that fp32 has a peak */
+}
+
+static double
+waves_of(double tiles_per_sm)
+{
+    return MAX(1, tiles_per_sm + LAST_WAVE * (ceil(tiles_per_sm) - tiles_per_sm));
+}
+
+static double
+gemm_bytes(const CostGemm *g)
+{
+    double m = (double)g->m, n = (double)g->n, k = (double)g->k;
+    return (double)g->batch * (m * k + k * n + m * n) * cluster_dtype_bytes(g->dtype);
+}
+
+double
+cost_gemm_roofline_ns(const ClusterSystem *system, const CostGemm *g)
+{
+    double rate = (double)system->memory_Bps * system->memory_efficiency;
+    double sms = (double)system->n_sms, flops_per_sm = cost_peak_flops(system, g->dtype) / sms;
+    double outputs = (double)g->batch * (double)g->m * (double)g->n;
+    double best = HUGE_VAL;
+    for (guint i = 0; i < G_N_ELEMENTS(tiles); i++) {
+        double count = (double)g->batch * ceil((double)g->m / tiles[i].m) * ceil((double)g->n / tiles[i].n);
+        double tile_flops = 2.0 * tiles[i].m * tiles[i].n * (double)g->k;
+        for (int split = 1; split <= 16; split *= 2) {
+            if (split > 1 && (g->k / split < 512 || count * split > 2 * sms))
+                break;
+            double compute = waves_of(count * split / sms) * tile_flops / split / flops_per_sm / tiles[i].reach;
+            double partial = split > 1 ? 8.0 * outputs * split : 0; /* fp32 sums, written and read */
+            double memory = (gemm_bytes(g) + partial) / rate;
+            best = MIN(best, MAX(compute, memory));
+        }
+    }
+    if (g->accumulate_fp32)
+        best += ACCUMULATE_EXPOSED * outputs * (8.0 - cluster_dtype_bytes(g->dtype)) / rate;
+    return best * 1e9;
+}
+
+static gint64
+alignment_of(gint64 a, gint64 b)
+{
+    gint64 bits = a | b | 16;
+    return bits & -bits; /* the largest power of two, up to 16, that divides both */
+}
+
+double
+cost_gemm_misalignment(const CostGemm *g)
+{
+    /* Distance between rows as PyTorch stores them: forward x[m,k] W[n,k] y[m,n]; dgrad dy[m,k] W[k,n] dx[m,n];
+     * wgrad dy[k,m] x[k,n] dW[m,n]. m of a forward GEMM may be anything. */
+    gint64 rows = g->pass == COST_GEMM_WGRAD ? alignment_of(g->m, g->n) : alignment_of(g->k, g->n);
+    gint64 bytes = rows * cluster_dtype_bytes(g->dtype);
+    /* Tensor cores are fed by 16-byte loads; shorter ones cost issue slots. That a vocabulary of 50257 instead of
+     * 50304 makes the bf16 head of a GPT-2 about twice as slow on A100 fixes the last step, the others lie between
+     * (NVIDIA's matrix multiplication guide shows the order, not the sizes). fp32 units do not care. */
+    if (g->dtype == CLUSTER_FP32 || bytes >= 16)
+        return 1;
+    return bytes >= 8 ? 1.15 : bytes >= 4 ? 1.5 : 2.0;
+}
+
+double
+cost_attention_flops(const CostAttention *a)
+{
+    double pairs = (double)a->batch * (double)a->heads * (double)a->seq_q * (double)a->seq_kv;
+    return 4.0 * pairs * (double)a->head_dim * (a->causal ? 0.5 : 1.0) * (a->backward ? 2.5 : 1.0);
+}
+
+/* Flash kernels exist for head dims in steps of 32; one block of 128 rows occupies one SM. */
+double
+cost_attention_roofline_ns(const ClusterSystem *system, const CostAttention *a)
+{
+    double sms = (double)system->n_sms;
+    double rows = (double)(a->backward ? a->seq_kv : a->seq_q);
+    double blocks = (double)a->batch * (double)a->heads * ceil(rows / 128);
+    double padded = ceil((double)a->head_dim / 32) * 32 / (double)a->head_dim;
+    double idle = waves_of(blocks / sms) * sms / blocks;
+    double compute = cost_attention_flops(a) * padded * idle / cost_peak_flops(system, a->dtype);
+    /* forward reads q k v, writes o; backward reads q k v o do and writes dq dk dv */
+    double q = (double)a->batch * (double)a->heads * (double)a->seq_q * (double)a->head_dim;
+    double kv = (double)a->batch * (double)a->kv_heads * (double)a->seq_kv * (double)a->head_dim;
+    double tensors = a->backward ? 4 * q + 4 * kv : 2 * q + 2 * kv;
+    double memory = tensors * cluster_dtype_bytes(a->dtype) / ((double)system->memory_Bps * system->memory_efficiency);
+    return MAX(compute, memory) * 1e9;
+}

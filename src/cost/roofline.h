@@ -1,0 +1,17 @@
+/* The least time a GPU's peak, its tiles and its memory allow a kernel: what efficiency is measured against. */
+#pragma once
+
+#include "cost/kernel.h"
+
+/* Peak of `dtype` in flop/s. A dtype that the GPU has no unit for runs in the next wider one it has:
+ * fp8 as fp16, bf16 or fp32; bf16, fp16 and tf32 as fp32 (the legality check is the caller's). */
+double cost_peak_flops(const ClusterSystem *system, ClusterDtype dtype);
+
+double cost_gemm_roofline_ns(const ClusterSystem *system, const CostGemm *gemm);
+/* 1 when the rows that the kernel loads and stores start at multiples of 16 bytes, else more. */
+double cost_gemm_misalignment(const CostGemm *gemm);
+
+/* Causal halves the work; so it does for the ranks of a load-balanced context-parallel group, with
+ * seq_q < seq_kv. Backward counts 2.5 times the forward. */
+double cost_attention_flops(const CostAttention *attention);
+double cost_attention_roofline_ns(const ClusterSystem *system, const CostAttention *attention);

@@ -1,0 +1,279 @@
+/* Local planes over scattered points.
+ *
+ * An estimate takes the nearest points and fits a plane
+ *   y = a + b . (x - query), weights 1 / (d^2 + e^2), slopes held small by a ridge,
+ * and a is the answer, kept within what the neighbours say. Outside the range of the points the query moves to its
+ * edge first: what is large keeps the value of the largest.
+ * Neighbours are found through a grid of cells of half a unit. */
+#include "config.h"
+
+#include "cost/surface.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define N_NEIGHBOURS 12
+#define CELLS_PER_UNIT 2
+#define MAX_CELLS 64 /* an axis */
+#define NEAR2 0.02   /* e^2: within about a tenth of a unit all points count alike */
+#define RIDGE 0.05
+
+typedef struct {
+    double x[3];
+    double y;
+} Point;
+
+typedef struct {
+    const Point *point;
+    double distance2;
+} Neighbour;
+
+struct CostSurface {
+    GArray *points; /* Point; sorted by cell once built */
+    guint *cells;   /* first point of each cell; one more at the end */
+    int n_cells[3];
+    double low[3], high[3];
+};
+
+static int
+cell_coordinate(const CostSurface *t, int axis, double x)
+{
+    int c = (int)floor((x - t->low[axis]) * CELLS_PER_UNIT);
+    return CLAMP(c, 0, t->n_cells[axis] - 1);
+}
+
+static guint
+cell_of(const CostSurface *t, const double x[3])
+{
+    guint cell = 0;
+    for (int axis = 0; axis < 3; axis++)
+        cell = cell * (guint)t->n_cells[axis] + (guint)cell_coordinate(t, axis, x[axis]);
+    return cell;
+}
+
+static int
+compare_points(gconstpointer a, gconstpointer b, gpointer table)
+{
+    const Point *p = a, *q = b;
+    guint left = cell_of(table, p->x), right = cell_of(table, q->x);
+    if (left != right)
+        return left < right ? -1 : 1;
+    for (int i = 0; i < 3; i++)
+        if (p->x[i] < q->x[i] || p->x[i] > q->x[i])
+            return p->x[i] < q->x[i] ? -1 : 1;
+    return p->y < q->y ? -1 : p->y > q->y;
+}
+
+void
+cost_surface_build(CostSurface *t)
+{
+    g_assert(!t->cells);
+    for (guint i = 0; i < t->points->len; i++)
+        for (int axis = 0; axis < 3; axis++) {
+            double x = g_array_index(t->points, Point, i).x[axis];
+            t->low[axis] = i ? MIN(t->low[axis], x) : x;
+            t->high[axis] = i ? MAX(t->high[axis], x) : x;
+        }
+    guint n = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        int wanted = (int)((t->high[axis] - t->low[axis]) * CELLS_PER_UNIT) + 1;
+        t->n_cells[axis] = CLAMP(wanted, 1, MAX_CELLS);
+        n *= (guint)t->n_cells[axis];
+    }
+    g_array_sort_with_data(t->points, compare_points, t);
+    t->cells = g_new0(guint, n + 1);
+    for (guint i = 0; i < t->points->len; i++)
+        t->cells[cell_of(t, g_array_index(t->points, Point, i).x) + 1]++;
+    for (guint i = 0; i < n; i++)
+        t->cells[i + 1] += t->cells[i];
+}
+
+/* Keeps the nearest N_NEIGHBOURS in order of distance; ties keep the earlier point. */
+static guint
+keep(Neighbour *best, guint n, const Point *point, double distance2)
+{
+    if (n == N_NEIGHBOURS && distance2 >= best[n - 1].distance2)
+        return n;
+    guint i = n < N_NEIGHBOURS ? n : N_NEIGHBOURS - 1;
+    for (; i > 0 && best[i - 1].distance2 > distance2; i--)
+        best[i] = best[i - 1];
+    best[i] = (Neighbour){point, distance2};
+    return n < N_NEIGHBOURS ? n + 1 : n;
+}
+
+static gboolean
+is_at(const Point *p, const double x[3])
+{
+    double d0 = p->x[0] - x[0], d1 = p->x[1] - x[1], d2 = p->x[2] - x[2];
+    return d0 * d0 + d1 * d1 + d2 * d2 < 1e-12;
+}
+
+/* Scans the shell of cells at `radius` around the query's cell. */
+static guint
+scan_shell(const CostSurface *t, const double x[3], const double *skip, int radius, Neighbour *best, guint n)
+{
+    int from[3], to[3], home[3];
+    for (int axis = 0; axis < 3; axis++) {
+        home[axis] = cell_coordinate(t, axis, x[axis]);
+        from[axis] = MAX(home[axis] - radius, 0);
+        to[axis] = MIN(home[axis] + radius, t->n_cells[axis] - 1);
+    }
+    for (int a = from[0]; a <= to[0]; a++)
+        for (int b = from[1]; b <= to[1]; b++)
+            for (int c = from[2]; c <= to[2]; c++) {
+                if (MAX(MAX(abs(a - home[0]), abs(b - home[1])), abs(c - home[2])) != radius)
+                    continue;
+                guint cell = ((guint)a * (guint)t->n_cells[1] + (guint)b) * (guint)t->n_cells[2] + (guint)c;
+                for (guint i = t->cells[cell]; i < t->cells[cell + 1]; i++) {
+                    const Point *p = &g_array_index(t->points, Point, i);
+                    double d0 = p->x[0] - x[0], d1 = p->x[1] - x[1], d2 = p->x[2] - x[2];
+                    if (!skip || !is_at(p, skip))
+                        n = keep(best, n, p, d0 * d0 + d1 * d1 + d2 * d2);
+                }
+            }
+    return n;
+}
+
+static guint
+find_neighbours(const CostSurface *t, const double x[3], const double *skip, Neighbour *best)
+{
+    guint n = 0;
+    for (int radius = 0; radius < MAX_CELLS; radius++) {
+        n = scan_shell(t, x, skip, radius, best, n);
+        /* Whatever lies beyond this shell is at least so far away. */
+        double beyond = (double)radius / CELLS_PER_UNIT;
+        if (n == N_NEIGHBOURS && best[n - 1].distance2 <= beyond * beyond)
+            break;
+    }
+    return n;
+}
+
+/* --- the local plane -------------------------------------------------------------------------- */
+
+/* Solves the symmetric positive definite a z = r by elimination; a and r are overwritten, z = r. */
+static void
+solve4(double a[4][4], double r[4])
+{
+    for (int i = 0; i < 4; i++)
+        for (int j = i + 1; j < 4; j++) {
+            double f = a[j][i] / a[i][i];
+            for (int c = i; c < 4; c++)
+                a[j][c] -= f * a[i][c];
+            r[j] -= f * r[i];
+        }
+    for (int i = 3; i >= 0; i--) {
+        for (int j = i + 1; j < 4; j++)
+            r[i] -= a[i][j] * r[j];
+        r[i] /= a[i][i];
+    }
+}
+
+static double
+plane_at(const double x[3], const Neighbour *near, guint n)
+{
+    double a[4][4] = {{0}}, r[4] = {0}, low = HUGE_VAL, high = -HUGE_VAL, total = 0;
+    for (guint i = 0; i < n; i++) {
+        const Point *p = near[i].point;
+        double w = 1 / (near[i].distance2 + NEAR2);
+        double v[4] = {1, p->x[0] - x[0], p->x[1] - x[1], p->x[2] - x[2]};
+        for (int row = 0; row < 4; row++) {
+            for (int column = 0; column < 4; column++)
+                a[row][column] += w * v[row] * v[column];
+            r[row] += w * v[row] * p->y;
+        }
+        low = MIN(low, p->y);
+        high = MAX(high, p->y);
+        total += w;
+    }
+    for (int i = 1; i < 4; i++)
+        a[i][i] += RIDGE * total;
+    solve4(a, r);
+    return CLAMP(r[0], low, high);
+}
+
+static CostEstimate
+estimate(const CostSurface *t, const double where[3], const double *skip)
+{
+    double x[3], moved2 = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        x[axis] = CLAMP(where[axis], t->low[axis], t->high[axis]);
+        moved2 += (x[axis] - where[axis]) * (x[axis] - where[axis]);
+    }
+    Neighbour near[N_NEIGHBOURS];
+    guint n = find_neighbours(t, x, skip, near);
+    return (CostEstimate){.y = plane_at(x, near, n), .distance = sqrt(near[0].distance2) + sqrt(moved2),
+                          .outside = sqrt(moved2)};
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+CostSurface *
+cost_surface_new(void)
+{
+    CostSurface *t = g_new0(CostSurface, 1);
+    t->points = g_array_new(FALSE, FALSE, sizeof(Point));
+    return t;
+}
+
+void
+cost_surface_free(CostSurface *t)
+{
+    if (!t)
+        return;
+    g_array_unref(t->points);
+    g_free(t->cells);
+    g_free(t);
+}
+
+void
+cost_surface_add(CostSurface *t, const double x[3], double y)
+{
+    g_assert(!t->cells);
+    Point p = {{x[0], x[1], x[2]}, y};
+    g_array_append_val(t->points, p);
+}
+
+guint
+cost_surface_n_points(const CostSurface *t)
+{
+    return t->points->len;
+}
+
+CostEstimate
+cost_surface_at(const CostSurface *t, const double x[3])
+{
+    g_assert(t->cells && t->points->len > 0);
+    return estimate(t, x, NULL);
+}
+
+static int
+compare_doubles(gconstpointer a, gconstpointer b)
+{
+    double p = *(const double *)a, q = *(const double *)b;
+    return p < q ? -1 : p > q;
+}
+
+double
+cost_median(GArray *values)
+{
+    g_array_sort(values, compare_doubles);
+    guint n = values->len;
+    return n % 2 ? g_array_index(values, double, n / 2)
+                 : (g_array_index(values, double, n / 2 - 1) + g_array_index(values, double, n / 2)) / 2;
+}
+
+double
+cost_surface_leave_one_out(const CostSurface *t, guint most)
+{
+    guint n = t->points->len;
+    if (n < 2)
+        return 0;
+    g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
+    guint taken = MIN(n, most);
+    for (guint i = 0; i < taken; i++) {
+        const Point *p = &g_array_index(t->points, Point, (guint)((guint64)i * n / taken));
+        double error = fabs(estimate(t, p->x, p->x).y - p->y);
+        g_array_append_val(errors, error);
+    }
+    return cost_median(errors);
+}

@@ -1,0 +1,28 @@
+/* A smooth quantity over three logarithmic coordinates, known at scattered points: nearest neighbours, local plane. */
+#pragma once
+
+#include <glib.h>
+
+typedef struct CostSurface CostSurface;
+
+typedef struct {
+    double y;
+    double distance; /* to the nearest point, in the unit of x */
+    double outside;  /* how far x lies outside the range of the points; part of `distance` */
+} CostEstimate;
+
+CostSurface *cost_surface_new(void);
+void cost_surface_free(CostSurface *surface);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CostSurface, cost_surface_free)
+
+void cost_surface_add(CostSurface *surface, const double x[3], double y);
+/* After the last point; the order of adding does not matter. */
+void cost_surface_build(CostSurface *surface);
+guint cost_surface_n_points(const CostSurface *surface);
+/* There must be points. About a microsecond. */
+CostEstimate cost_surface_at(const CostSurface *surface, const double x[3]);
+/* Median of |estimate - y| when a point (and all others at the same x) is left out and estimated, over at most `most` points,
+ * evenly taken; 0 with fewer than two points. */
+double cost_surface_leave_one_out(const CostSurface *surface, guint most);
+/* Of many values; sorts them. */
+double cost_median(GArray *doubles);
