@@ -77,9 +77,9 @@ say_stuck(GString *text, const Account *account, guint32 stream)
                                s->call->label);
     if (s->state == SIM_STREAM_WAITING) {
         const SimStream *other = s - s->slot + s->on;
-        g_string_append_printf(text, " waits for slot %u to complete %u ops (%u are%s)", s->on,
-                               s->need, other->done,
-                               other->state == SIM_STREAM_FINISHED ? ", and there are no more" : "");
+        g_string_append_printf(
+            text, " waits until slot %u has completed %u ops (%u so far%s)", s->on, s->need,
+            other->done, other->state == SIM_STREAM_FINISHED ? ", and there are no more" : "");
         return;
     }
     guint32 id = sim_meeting_id(e, s, s->op, s->call->arg);
@@ -132,8 +132,7 @@ say_open_send(GString *text, const SimEngine *e)
         guint32 eager = e->meetings[i].eager;
         if (!(eager & SIM_EAGER_SENT) || eager & SIM_EAGER_RECEIVED)
             continue;
-        g_string_append_printf(text, "%u sends were never received, the first by ",
-                               e->n_open_sends);
+        g_string_append_printf(text, "sends never received: %u, the first by ", e->n_open_sends);
         say_stream(text, e, e->meetings[i].last);
         g_string_append_printf(text, " into meeting %u", i);
         return;
@@ -161,7 +160,7 @@ sim_deadlock_describe(SimEngine *e, SimNamer namer, void *user, GError **error)
     g_autofree guint32 *joiner = g_new(guint32, e->n_meetings);
     for (guint32 i = 0; i < e->n_meetings; i++)
         joiner[i] = SIM_NONE;
-    Account account = { e, namer, user, joiner };
+    Account account = {e, namer, user, joiner};
     for (guint32 i = 0; i < e->n_streams; i++)
         if (e->streams[i].state != SIM_STREAM_FINISHED)
             note_later_joins(&account, i);

@@ -51,7 +51,7 @@ sim_engine_add_meetings(SimEngine *e, guint members, guint n)
     }
     e->n_meetings += n;
     for (guint32 i = first; i < e->n_meetings; i++)
-        e->meetings[i] = (SimMeeting){ .members = members, .first = SIM_NONE, .last = SIM_NONE };
+        e->meetings[i] = (SimMeeting){.members = members, .first = SIM_NONE, .last = SIM_NONE};
     return first;
 }
 
@@ -77,7 +77,7 @@ add_streams(SimEngine *e, guint32 rank, guint n_slots)
         e->streams = g_renew(SimStream, e->streams, e->n_streams_reserved);
     }
     for (guint slot = 0; slot < n_slots; slot++)
-        e->streams[e->n_streams++] = (SimStream){ .rank = rank, .slot = slot, .next = SIM_NONE };
+        e->streams[e->n_streams++] = (SimStream){.rank = rank, .slot = slot, .next = SIM_NONE};
 }
 
 guint32
@@ -91,11 +91,11 @@ sim_engine_add_rank(SimEngine *e, const SimProgram *program, const guint32 *port
         e->n_ranks_reserved = MAX(16, 2 * e->n_ranks_reserved);
         e->ranks = g_renew(SimRank, e->ranks, e->n_ranks_reserved);
     }
-    SimRank rank = { .program = program, .n_ports = n_ports, .first_stream = e->n_streams };
+    SimRank rank = {.program = program, .n_ports = n_ports, .first_stream = e->n_streams};
     rank.ports = g_memdup2(ports, n_ports * sizeof(guint32));
     rank.spans = g_new(SimSpan, program->calls->len);
     for (guint i = 0; i < program->calls->len; i++)
-        rank.spans[i] = (SimSpan){ -1, -1 };
+        rank.spans[i] = (SimSpan){-1, -1};
     e->ranks[e->n_ranks] = rank;
     add_streams(e, e->n_ranks, program->n_slots);
     return e->n_ranks++;

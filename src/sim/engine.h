@@ -54,9 +54,9 @@ typedef char *(*SimNamer)(void *user, guint32 rank, guint call, guint32 label);
 gboolean sim_engine_run(SimEngine *e, SimNamer namer, void *user,
                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-gint64 sim_engine_now(const SimEngine *e);          /* makespan after run */
+gint64 sim_engine_now(const SimEngine *e); /* makespan after run */
 guint64 sim_engine_n_events(const SimEngine *e);
-guint64 sim_engine_n_ops(const SimEngine *e);       /* ops completed */
+guint64 sim_engine_n_ops(const SimEngine *e); /* ops completed */
 gint64 sim_engine_rank_end(const SimEngine *e, guint32 rank);
 
 /* When a call's ops on slot 0 ran: from the start of the first to the end of the last (both -1 when the

@@ -13,9 +13,9 @@
 void
 sim_fluid_init(SimFluid *f)
 {
-    *f = (SimFluid){ .free_activity = NOTHING };
+    *f = (SimFluid){.free_activity = NOTHING};
     f->nodes = g_array_new(FALSE, FALSE, sizeof(SimUseNode));
-    g_array_append_vals(f->nodes, &(SimUseNode){ 0 }, 1);
+    g_array_append_vals(f->nodes, &(SimUseNode){0}, 1);
     f->dirty = g_array_new(FALSE, FALSE, sizeof(guint32));
     f->members = g_array_new(FALSE, FALSE, sizeof(guint32));
     f->tight = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -34,8 +34,8 @@ sim_fluid_clear(SimFluid *f)
         g_free(f->activities[j].uses);
     g_free(f->resources);
     g_free(f->activities);
-    GArray *arrays[] = { f->nodes, f->dirty, f->members,    f->tight,
-                         f->first, f->uses,  f->capacities, f->speeds };
+    GArray *arrays[] = {f->nodes, f->dirty, f->members,    f->tight,
+                        f->first, f->uses,  f->capacities, f->speeds};
     for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     sim_maxmin_clear(&f->buffers);
@@ -49,7 +49,7 @@ sim_fluid_add_resource(SimFluid *f, double capacity_per_s)
         f->n_resources_reserved = MAX(16, 2 * f->n_resources_reserved);
         f->resources = g_renew(SimResource, f->resources, f->n_resources_reserved);
     }
-    f->resources[f->n_resources] = (SimResource){ .capacity = capacity_per_s };
+    f->resources[f->n_resources] = (SimResource){.capacity = capacity_per_s};
     return f->n_resources++;
 }
 
@@ -58,7 +58,7 @@ sim_fluid_add_use(SimFluid *f, guint32 next, guint32 resource, guint kind, doubl
 {
     g_assert(resource < f->n_resources && kind < SIM_LOADS);
     g_assert(weight > 0 && weight <= G_MAXDOUBLE);
-    SimUseNode node = { .resource = resource, .kind = kind, .weight = weight, .next = next };
+    SimUseNode node = {.resource = resource, .kind = kind, .weight = weight, .next = next};
     g_array_append_val(f->nodes, node);
     return f->nodes->len - 1;
 }
@@ -90,7 +90,7 @@ take_activity(SimFluid *f)
         f->n_activities_reserved = MAX(16, 2 * f->n_activities_reserved);
         f->activities = g_renew(SimActivity, f->activities, f->n_activities_reserved);
     }
-    f->activities[f->n_activities] = (SimActivity){ 0 };
+    f->activities[f->n_activities] = (SimActivity){0};
     return f->n_activities++;
 }
 
@@ -110,7 +110,7 @@ add_rate(SimFluid *f, guint32 id, guint32 resource, double rate)
         a->capacity = MAX(4, 2 * a->capacity);
         a->uses = g_renew(SimActivityUse, a->uses, a->capacity);
     }
-    a->uses[a->n_uses++] = (SimActivityUse){ .resource = resource, .rate = rate };
+    a->uses[a->n_uses++] = (SimActivityUse){.resource = resource, .rate = rate};
 }
 
 static void
@@ -123,7 +123,7 @@ attach(SimResource *r, SimActivityUse *use, guint32 id, guint32 index, gint64 no
     if (r->n_users == 0)
         r->busy_since_ns = now_ns;
     use->place = r->n_users;
-    r->users[r->n_users++] = (SimUser){ id, index };
+    r->users[r->n_users++] = (SimUser){id, index};
     r->demand += use->rate;
 }
 
@@ -258,7 +258,7 @@ solve(SimFluid *f)
         const SimActivity *a = &f->activities[g_array_index(f->members, guint32, m)];
         for (guint32 u = 0; u < a->n_uses; u++) {
             const SimResource *r = &f->resources[a->uses[u].resource];
-            SimUse use = { .resource = r->local, .rate = a->uses[u].rate };
+            SimUse use = {.resource = r->local, .rate = a->uses[u].rate};
             if (is_tight(r))
                 g_array_append_val(f->uses, use);
         }

@@ -54,8 +54,8 @@ typedef struct {
     SimUser *users;
     guint32 n_users, n_reserved;
     guint32 n_removals; /* since the demand was summed anew */
-    guint64 mark; /* of the visit that saw it last */
-    guint32 local; /* its index in that visit */
+    guint64 mark;       /* of the visit that saw it last */
+    guint32 local;      /* its index in that visit */
     gboolean dirty;
 } SimResource;
 
@@ -66,7 +66,7 @@ typedef struct {
     guint32 n_activities, n_activities_reserved, free_activity;
     GArray *nodes; /* of SimUseNode; entry 0 is unused */
     GArray *dirty; /* of guint32: resources */
-    guint64 mark; /* number of the visit: a start or a settling */
+    guint64 mark;  /* number of the visit: a start or a settling */
     gsize n_stale; /* events in the heap that a change of speed made void */
     /* the component being solved */
     GArray *members, *tight, *first, *uses, *capacities, *speeds;

@@ -7,7 +7,7 @@ void
 sim_heap_clear(SimHeap *h)
 {
     g_free(h->events);
-    *h = (SimHeap){ 0 };
+    *h = (SimHeap){0};
 }
 
 static inline gboolean
@@ -55,7 +55,7 @@ sim_heap_push(SimHeap *h, gint64 when_ns, SimEventKind kind, guint32 id, guint32
         h->capacity = MAX(64, 2 * h->capacity);
         h->events = g_renew(SimEvent, h->events, h->capacity);
     }
-    SimEvent event = { when_ns, h->sequence++ << 2 | kind, id, generation };
+    SimEvent event = {when_ns, h->sequence++ << 2 | kind, id, generation};
     sift_up(h->events, h->n++, event);
 }
 

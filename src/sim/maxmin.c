@@ -22,7 +22,7 @@ sim_maxmin_clear(SimMaxmin *b)
     g_free(b->user_rate);
     g_free(b->level);
     g_free(b->changed);
-    *b = (SimMaxmin){ 0 };
+    *b = (SimMaxmin){0};
 }
 
 static void
@@ -134,7 +134,7 @@ void
 sim_maxmin_solve(guint n_activities, const guint32 *first, const SimUse *uses, guint n_resources,
                  const double *capacity, double *speed)
 {
-    SimMaxmin buffers = { 0 };
+    SimMaxmin buffers = {0};
     sim_maxmin_solve_in(&buffers, n_activities, first, uses, n_resources, capacity, speed);
     sim_maxmin_clear(&buffers);
 }

@@ -12,7 +12,7 @@
 
 typedef struct {
     guint32 resource;
-    double rate;      /* r_ij > 0 */
+    double rate; /* r_ij > 0 */
 } SimUse;
 
 /* `uses` of activity j are uses[first[j] .. first[j+1]-1]; resource indices < n_resources.
@@ -25,7 +25,7 @@ typedef struct {
     guint32 *user_first; /* activities by resource */
     guint32 *users;
     double *user_rate;
-    double *level;       /* speed at which the resource saturates; infinite when nobody rises on it */
+    double *level; /* speed at which the resource saturates; infinite when nobody rises on it */
     guint8 *changed;
     gsize n_resources, n_uses;
 } SimMaxmin;

@@ -68,10 +68,10 @@ typedef struct {
 static Entry
 find_entry(const SimLog *log, Cursor *cursor, guint32 op)
 {
-    Entry entry = { SIM_BY_STREAM, SIM_NONE, 0, -1 };
+    Entry entry = {SIM_BY_STREAM, SIM_NONE, 0, -1};
     while (cursor->n > 0 && cursor->last >= op) {
         guint32 at = cursor->n - 1, header = log->words[at];
-        entry = (Entry){ header & RELEASE_MASK, SIM_NONE, 0, -1 };
+        entry = (Entry){header & RELEASE_MASK, SIM_NONE, 0, -1};
         if (header & HAS_ELAPSED) {
             at -= 2;
             entry.elapsed_ns = (gint64)((guint64)log->words[at + 1] << 32 | log->words[at]);
@@ -86,7 +86,7 @@ find_entry(const SimLog *log, Cursor *cursor, guint32 op)
         cursor->n = at;
         cursor->last -= header >> STEP_SHIFT;
     }
-    return (Entry){ SIM_BY_STREAM, SIM_NONE, 0, -1 };
+    return (Entry){SIM_BY_STREAM, SIM_NONE, 0, -1};
 }
 
 typedef struct {
@@ -107,7 +107,7 @@ locate(const SimProgram *p, guint slot, guint32 op)
             high = middle;
     }
     const SimCall *call = sim_program_at(p, low);
-    return (Place){ sim_template_ops(call->template, slot) + (op - 1 - call->base[slot]), low };
+    return (Place){sim_template_ops(call->template, slot) + (op - 1 - call->base[slot]), low};
 }
 
 /* How many ops of slot `on` op number `op` of `slot` had to wait for. */
@@ -182,7 +182,7 @@ sim_engine_critical_path(const SimEngine *e, SimPathVisitor visit, void *user)
         return;
     g_autofree Cursor *cursors = g_new(Cursor, e->n_streams);
     for (guint32 i = 0; i < e->n_streams; i++)
-        cursors[i] = (Cursor){ e->streams[i].log.n, e->streams[i].log.last };
+        cursors[i] = (Cursor){e->streams[i].log.n, e->streams[i].log.last};
     gint64 end_ns = e->now_ns;
     for (guint32 op = e->streams[stream].done; op > 0;) {
         const SimStream *s = &e->streams[stream];
@@ -191,8 +191,8 @@ sim_engine_critical_path(const SimEngine *e, SimPathVisitor visit, void *user)
         gint64 elapsed_ns = entry.elapsed_ns;
         if (elapsed_ns < 0)
             elapsed_ns = sim_path_isolated_ns(place.op);
-        SimSegment segment = { s->rank,    s->slot,  place.op->tag, place.call, end_ns - elapsed_ns,
-                               end_ns };
+        SimSegment segment = {s->rank, s->slot, place.op->tag, place.call, end_ns - elapsed_ns,
+                              end_ns};
         if (elapsed_ns > 0)
             visit(user, &segment);
         end_ns -= elapsed_ns;

@@ -27,7 +27,7 @@ sim_program_free(SimProgram *p)
 guint
 sim_program_call(SimProgram *p, const SimTemplate *t, guint32 arg, guint32 label)
 {
-    SimCall call = { .template = t, .arg = arg, .label = label, .n_ops = t->places->len };
+    SimCall call = {.template = t, .arg = arg, .label = label, .n_ops = t->places->len};
     for (guint slot = 0; slot < SIM_SLOTS; slot++) {
         guint n = sim_template_count(t, slot);
         g_assert(n < G_MAXUINT32 - p->launched[slot]);
@@ -48,7 +48,7 @@ sim_program_wait(SimProgram *p, guint slot, guint on, guint count)
         return;
     if (!p->waits[slot])
         p->waits[slot] = g_array_new(FALSE, FALSE, sizeof(SimProgramWait));
-    SimProgramWait wait = { .call = p->calls->len, .on = on, .count = count };
+    SimProgramWait wait = {.call = p->calls->len, .on = on, .count = count};
     g_array_append_val(p->waits[slot], wait);
     p->n_slots = MAX(p->n_slots, MAX(slot, on) + 1);
 }

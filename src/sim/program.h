@@ -24,10 +24,10 @@ typedef struct {
 } SimWork;
 
 typedef enum {
-    SIM_JOIN_NONE,   /* plain work: takes duration_ns, disturbed by nobody */
-    SIM_JOIN_ALL,    /* rendezvous: starts when every member joined; ends for all together */
-    SIM_JOIN_SEND,   /* eager send: the activity starts at once, the op itself takes no time */
-    SIM_JOIN_RECV,   /* ends when it has joined and the eager activity of its meeting has ended */
+    SIM_JOIN_NONE, /* plain work: takes duration_ns, disturbed by nobody */
+    SIM_JOIN_ALL,  /* rendezvous: starts when every member joined; ends for all together */
+    SIM_JOIN_SEND, /* eager send: the activity starts at once, the op itself takes no time */
+    SIM_JOIN_RECV, /* ends when it has joined and the eager activity of its meeting has ended */
 } SimJoin;
 
 typedef struct SimTemplate SimTemplate;

@@ -23,10 +23,10 @@ typedef struct {
 } SimLog;
 
 typedef enum {
-    SIM_STREAM_READY,    /* in the queue of streams to advance */
-    SIM_STREAM_RUNNING,  /* its end is scheduled */
-    SIM_STREAM_WAITING,  /* for `need` ops of slot `on` */
-    SIM_STREAM_MEETING,  /* in a meeting: for members or for its end */
+    SIM_STREAM_READY,   /* in the queue of streams to advance */
+    SIM_STREAM_RUNNING, /* its end is scheduled */
+    SIM_STREAM_WAITING, /* for `need` ops of slot `on` */
+    SIM_STREAM_MEETING, /* in a meeting: for members or for its end */
     SIM_STREAM_FINISHED,
 } SimStreamState;
 
@@ -36,12 +36,12 @@ typedef struct {
     gint64 free_ns;  /* when the previous op ended */
     gint64 start_ns; /* when the current op started, or joined its meeting */
     guint32 rank;
-    guint32 done;    /* ops completed */
+    guint32 done; /* ops completed */
     guint32 need;
-    guint32 next;    /* next member of the meeting */
+    guint32 next; /* next member of the meeting */
     guint32 program_wait;
     guint32 release_stream, release_op; /* for SIM_BY_MEETING and SIM_BY_SEND */
-    guint16 waiters; /* slots of the rank that wait for this one */
+    guint16 waiters;                    /* slots of the rank that wait for this one */
     guint8 slot, on, state, release;
     SimLog log;
 } SimStream;

@@ -10,7 +10,7 @@ sim_template_new(void)
     t->places = g_array_new(FALSE, FALSE, sizeof(guint32));
     t->loads = g_array_new(FALSE, FALSE, SIM_LOADS * sizeof(double));
     t->waits = g_array_new(FALSE, FALSE, sizeof(SimOpWait));
-    g_array_append_vals(t->waits, &(SimOpWait){ 0 }, 1);
+    g_array_append_vals(t->waits, &(SimOpWait){0}, 1);
     return t;
 }
 
@@ -47,7 +47,7 @@ sim_template_add(SimTemplate *t, guint slot, SimWork work, guint32 tag)
         t->ops[slot] = g_array_new(FALSE, FALSE, sizeof(SimOp));
     guint position = t->ops[slot]->len, index = t->places->len;
     g_assert(position < 1u << 28);
-    SimOp op = { .duration_ns = work.duration_ns, .tag = tag, .join = SIM_JOIN_NONE, .index = index };
+    SimOp op = {.duration_ns = work.duration_ns, .tag = tag, .join = SIM_JOIN_NONE, .index = index};
     g_array_append_val(t->ops[slot], op);
     g_array_append_vals(t->loads, work.load, 1);
     guint32 place = slot << 28 | position;
@@ -78,7 +78,7 @@ add_wait(SimTemplate *t, guint op, guint slot, guint count)
             return;
         }
     }
-    SimOpWait wait = { .slot = slot, .count = count, .next = o->wait };
+    SimOpWait wait = {.slot = slot, .count = count, .next = o->wait};
     o->wait = t->waits->len;
     g_array_append_val(t->waits, wait);
     t->n_slots = MAX(t->n_slots, slot + 1);
@@ -140,7 +140,7 @@ sim_template_tag(const SimTemplate *t, guint op)
 SimWork
 sim_template_work(const SimTemplate *t, guint op)
 {
-    SimWork work = { .duration_ns = get_op(t, op)->duration_ns };
+    SimWork work = {.duration_ns = get_op(t, op)->duration_ns};
     const double *load = (const double *)(const void *)t->loads->data + (gsize)op * SIM_LOADS;
     for (guint kind = 0; kind < SIM_LOADS; kind++)
         work.load[kind] = load[kind];

@@ -1,1 +1,11 @@
 ## Tests of the layer sim.
+UNIT_TESTS += %D%/sim-deadlock
+UNIT_TESTS += %D%/sim-engine
+UNIT_TESTS += %D%/sim-fluid
+UNIT_TESTS += %D%/sim-graphs
+UNIT_TESTS += %D%/sim-heap
+UNIT_TESTS += %D%/sim-maxmin
+UNIT_TESTS += %D%/sim-path
+UNIT_TESTS += %D%/sim-program
+UNIT_TESTS += %D%/sim-random
+BENCHES += tests/bench/engine

@@ -1,0 +1,128 @@
+/* How fast the engine runs: ops and events a second, ns an op, peak memory.
+ * Usage: engine [SCALE]; 1 takes a few seconds in all. */
+#include "config.h"
+
+#include "sim/engine.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+
+/* A layer-like template: compute on slot 0, a meeting on slot 1 after every second kernel, and the
+ * next kernel waits for it. */
+static SimTemplate *
+new_layers(guint n_ops, guint port)
+{
+    SimTemplate *t = sim_template_new();
+    guint met = G_MAXUINT;
+    for (guint i = 0; i < n_ops; i++) {
+        if (i % 3 == 2) {
+            SimWork work = {20000 + 7 * (i % 11), {1e6}};
+            guint op = sim_template_add(t, 1, work, 2);
+            sim_template_join(t, op, SIM_JOIN_ALL, port, FALSE);
+            sim_template_wait_slot(t, op, 0);
+            met = op;
+            continue;
+        }
+        guint op = sim_template_add(t, 0, (SimWork){10000 + 13 * (i % 17), {0}}, 1);
+        if (i % 3 == 0 && met != G_MAXUINT)
+            sim_template_wait_op(t, op, met);
+    }
+    return t;
+}
+
+static void
+run(const char *what, SimEngine *e)
+{
+    g_autoptr(GError) error = NULL;
+    gint64 begin_us = g_get_monotonic_time();
+    if (!sim_engine_run(e, NULL, NULL, &error))
+        g_error("%s", error->message);
+    double seconds = (double)(g_get_monotonic_time() - begin_us) * 1e-6;
+    double n_ops = (double)sim_engine_n_ops(e), n_events = (double)sim_engine_n_events(e);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%-44s %9.0f ops %7.3f s %6.2f Mops/s %6.2f Mevents/s %6.1f ns/op peak %ld MB\n", what,
+           n_ops, seconds, n_ops / seconds * 1e-6, n_events / seconds * 1e-6, seconds / n_ops * 1e9,
+           usage.ru_maxrss / 1024);
+}
+
+static void
+bench_plain(double scale)
+{
+    g_autoptr(SimTemplate) t = sim_template_new();
+    for (guint i = 0; i < 200; i++)
+        sim_template_add(t, 0, (SimWork){1000 + i, {0}}, i);
+    g_autoptr(SimProgram) p = sim_program_new();
+    for (guint i = 0; i < (guint)(50000 * scale); i++)
+        sim_program_call(p, t, 0, i);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    sim_engine_add_rank(e, p, NULL, 0);
+    run("1 rank, plain kernels", e);
+}
+
+/* `n_ranks` in groups of eight that meet; each meeting uses its eight links. */
+static void
+bench_groups(const char *what, guint n_ranks, guint n_calls, gboolean shared, guint n_skew)
+{
+    g_autoptr(SimTemplate) t = new_layers(300, 0);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    SimProgram **programs = g_new0(SimProgram *, n_skew);
+    g_autoptr(SimTemplate) skew = sim_template_new();
+    sim_template_add(skew, 0, (SimWork){7001, {0}}, 3);
+    for (guint k = 0; k < n_skew; k++) {
+        programs[k] = sim_program_new();
+        for (guint i = 0; i < k; i++)
+            sim_program_call(programs[k], skew, 0, 0);
+        for (guint i = 0; i < n_calls; i++)
+            sim_program_call(programs[k], t, i, i);
+    }
+    for (guint group = 0; group < n_ranks / 8; group++) {
+        guint32 meeting = sim_engine_add_meetings(e, 8, 1);
+        for (guint i = 0; shared && i < 8; i++)
+            sim_engine_use(e, meeting, 1, sim_engine_add_resource(e, 1e12), 0, 1);
+        for (guint i = 0; i < 8; i++)
+            sim_engine_add_rank(e, programs[(group * 8 + i) % n_skew], &meeting, 1);
+    }
+    run(what, e);
+    g_clear_pointer(&e, sim_engine_free);
+    for (guint k = 0; k < n_skew; k++)
+        sim_program_free(programs[k]);
+    g_free(programs);
+}
+
+/* Pairs of groups whose meetings contend for one link: every start and end is solved. */
+static void
+bench_contended(double scale)
+{
+    g_autoptr(SimTemplate) t = new_layers(300, 0);
+    g_autoptr(SimProgram) p = sim_program_new();
+    for (guint i = 0; i < (guint)(1000 * scale); i++)
+        sim_program_call(p, t, i, i);
+    g_autoptr(SimTemplate) skew = sim_template_new();
+    sim_template_add(skew, 0, (SimWork){17001, {0}}, 3);
+    g_autoptr(SimProgram) late = sim_program_new();
+    sim_program_call(late, skew, 0, 0);
+    for (guint i = 0; i < (guint)(1000 * scale); i++)
+        sim_program_call(late, t, i, i);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    guint32 link = sim_engine_add_resource(e, 7e10);
+    for (guint group = 0; group < 4; group++) {
+        guint32 meeting = sim_engine_add_meetings(e, 8, 1);
+        sim_engine_use(e, meeting, 1, link, 0, 1);
+        for (guint i = 0; i < 8; i++)
+            sim_engine_add_rank(e, group % 2 ? late : p, &meeting, 1);
+    }
+    run("32 ranks, 4 groups on one short link", e);
+}
+
+int
+main(int argc, char **argv)
+{
+    double scale = argc > 1 ? g_ascii_strtod(argv[1], NULL) : 1;
+    bench_plain(scale);
+    bench_groups("8 ranks, rendezvous of 8 with uses", 8, (guint)(2000 * scale), TRUE, 1);
+    bench_groups("8 ranks, rendezvous of 8 without uses", 8, (guint)(2000 * scale), FALSE, 1);
+    bench_groups("1024 ranks, 128 groups of 8, skewed", 1024, (guint)(20 * scale), TRUE, 5);
+    bench_contended(scale);
+    return 0;
+}

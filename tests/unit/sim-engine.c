@@ -1,0 +1,417 @@
+/* The engine: streams, waits, rendezvous, eager transfers, and a pipeline with a closed form. */
+#include "config.h"
+
+#include "sim/engine.h"
+
+/* All ops that ran, in order of their ends. */
+typedef struct {
+    guint32 rank, tag;
+    guint slot, call;
+    gint64 start_ns, end_ns;
+} Ran;
+
+static void
+note(void *user, guint32 rank, guint slot, guint32 tag, guint call, gint64 start_ns, gint64 end_ns)
+{
+    Ran ran = {rank, tag, slot, call, start_ns, end_ns};
+    g_array_append_val(user, ran);
+}
+
+static GArray *
+run(SimEngine *e)
+{
+    GArray *ran = g_array_new(FALSE, FALSE, sizeof(Ran));
+    SimProbe probe = {note, ran};
+    sim_engine_set_probe(e, &probe);
+    g_autoptr(GError) error = NULL;
+    gboolean done = sim_engine_run(e, NULL, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_true(done);
+    for (guint i = 1; i < ran->len; i++)
+        g_assert_cmpint(g_array_index(ran, Ran, i - 1).end_ns, <=,
+                        g_array_index(ran, Ran, i).end_ns);
+    g_assert_cmpuint(sim_engine_n_ops(e), ==, ran->len);
+    return ran;
+}
+
+/* The only op with this tag on this rank ran from start to end. */
+static void
+assert_ran(const GArray *ran, guint32 rank, guint32 tag, gint64 start_ns, gint64 end_ns)
+{
+    guint n = 0;
+    for (guint i = 0; i < ran->len; i++) {
+        const Ran *r = &g_array_index(ran, Ran, i);
+        if (r->rank != rank || r->tag != tag)
+            continue;
+        g_assert_cmpint(r->start_ns, ==, start_ns);
+        g_assert_cmpint(r->end_ns, ==, end_ns);
+        n++;
+    }
+    g_assert_cmpuint(n, ==, 1);
+}
+
+static guint
+add(SimTemplate *t, guint slot, gint64 duration_ns, guint32 tag)
+{
+    return sim_template_add(t, slot, (SimWork){duration_ns, {0}}, tag);
+}
+
+static guint
+add_joining(SimTemplate *t, guint slot, gint64 duration_ns, guint32 tag, SimJoin join, guint port)
+{
+    guint op = add(t, slot, duration_ns, tag);
+    sim_template_join(t, op, join, port, FALSE);
+    return op;
+}
+
+static void
+test_empty(void)
+{
+    g_autoptr(SimProgram) p = sim_program_new();
+    g_autoptr(SimEngine) e = sim_engine_new();
+    sim_engine_add_rank(e, p, NULL, 0);
+    g_autoptr(GArray) ran = run(e);
+    g_assert_cmpuint(ran->len, ==, 0);
+    g_assert_cmpint(sim_engine_now(e), ==, 0);
+    g_assert_cmpint(sim_engine_rank_end(e, 0), ==, 0);
+    sim_engine_free(NULL);
+}
+
+static void
+test_streams(void)
+{
+    /* Slot 0: 10, 20, 30 one after the other. Slot 1: 15 beside them. */
+    g_autoptr(SimTemplate) t = sim_template_new();
+    add(t, 0, 10, 1);
+    add(t, 1, 15, 2);
+    add(t, 0, 20, 3);
+    add(t, 0, 30, 4);
+    g_autoptr(SimProgram) p = sim_program_new();
+    sim_program_call(p, t, 0, 0);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    sim_engine_add_rank(e, p, NULL, 0);
+    g_autoptr(GArray) ran = run(e);
+    assert_ran(ran, 0, 1, 0, 10);
+    assert_ran(ran, 0, 2, 0, 15);
+    assert_ran(ran, 0, 3, 10, 30);
+    assert_ran(ran, 0, 4, 30, 60);
+    g_assert_cmpint(sim_engine_now(e), ==, 60);
+    g_assert_cmpint(sim_engine_rank_end(e, 0), ==, 60);
+    g_assert_cmpuint(sim_engine_n_events(e), ==, 4);
+}
+
+static void
+test_waits(void)
+{
+    /* Compute 10, then 40; a copy on slot 1 waits for the first only and ends at 15; the third
+     * compute waits for the copy, which is long done; slot 2 waits for all of slot 0 before it. */
+    g_autoptr(SimTemplate) t = sim_template_new();
+    guint first = add(t, 0, 10, 1);
+    add(t, 0, 40, 2);
+    guint copy = add(t, 1, 5, 3);
+    sim_template_wait_op(t, copy, first);
+    guint third = add(t, 0, 1, 4);
+    sim_template_wait_op(t, third, copy);
+    guint last = add(t, 2, 7, 5);
+    sim_template_wait_slot(t, last, 0);
+    sim_template_wait_slot(t, last, 1);
+    g_autoptr(SimProgram) p = sim_program_new();
+    sim_program_call(p, t, 0, 0);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    sim_engine_add_rank(e, p, NULL, 0);
+    g_autoptr(GArray) ran = run(e);
+    assert_ran(ran, 0, 3, 10, 15);
+    assert_ran(ran, 0, 4, 50, 51);
+    assert_ran(ran, 0, 5, 51, 58);
+}
+
+static void
+test_waits_across_calls(void)
+{
+    /* Call 0 puts 30 on slot 1. Call 1's op on slot 0 waits for everything launched before on slot 1
+     * (30), its second op on slot 1 is not waited for. Then a program wait: from call 2 on slot 0
+     * waits until two ops of slot 1 are done (30 + 100). */
+    g_autoptr(SimTemplate) a = sim_template_new(), b = sim_template_new(), c = sim_template_new();
+    add(a, 1, 30, 1);
+    sim_template_wait_slot(b, add(b, 0, 5, 2), 1);
+    add(b, 1, 100, 3);
+    add(c, 0, 1, 4);
+    g_autoptr(SimProgram) p = sim_program_new();
+    sim_program_call(p, a, 0, 0);
+    sim_program_call(p, b, 0, 0);
+    sim_program_wait(p, 0, 1, sim_program_launched(p, 1));
+    sim_program_call(p, c, 0, 0);
+    sim_program_wait(p, 0, 1, 2); /* nothing comes after it: no effect */
+    g_autoptr(SimEngine) e = sim_engine_new();
+    sim_engine_add_rank(e, p, NULL, 0);
+    g_autoptr(GArray) ran = run(e);
+    assert_ran(ran, 0, 2, 30, 35);
+    assert_ran(ran, 0, 3, 30, 130);
+    assert_ran(ran, 0, 4, 130, 131);
+    gint64 start_ns, end_ns;
+    sim_engine_call_span(e, 0, 0, &start_ns, &end_ns); /* has nothing on slot 0 */
+    g_assert_cmpint(start_ns, ==, -1);
+    g_assert_cmpint(end_ns, ==, -1);
+    sim_engine_call_span(e, 0, 1, &start_ns, &end_ns);
+    g_assert_cmpint(start_ns, ==, 30);
+    g_assert_cmpint(end_ns, ==, 35);
+}
+
+static void
+test_rendezvous(void)
+{
+    /* Eight ranks compute 10, 20 ... 80 and meet for 5: all run 80..85. They meet again in the same
+     * meeting after 1 more ns each: 86..91. */
+    g_autoptr(SimTemplate) meet = sim_template_new();
+    add_joining(meet, 0, 5, 2, SIM_JOIN_ALL, 0);
+    add(meet, 0, 1, 3);
+    add_joining(meet, 0, 5, 4, SIM_JOIN_ALL, 0);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    guint32 meeting = sim_engine_add_meetings(e, 8, 1);
+    SimTemplate *own[8];
+    SimProgram *programs[8];
+    for (guint i = 0; i < 8; i++) {
+        own[i] = sim_template_new();
+        add(own[i], 0, 10 * (i + 1), 1);
+        programs[i] = sim_program_new();
+        sim_program_call(programs[i], own[i], 0, 0);
+        sim_program_call(programs[i], meet, 0, 0);
+        sim_engine_add_rank(e, programs[i], &meeting, 1);
+    }
+    g_autoptr(GArray) ran = run(e);
+    for (guint i = 0; i < 8; i++) {
+        assert_ran(ran, i, 2, 80, 85);
+        assert_ran(ran, i, 4, 86, 91);
+        gint64 start_ns, end_ns;
+        sim_engine_call_span(e, i, 1, &start_ns, &end_ns);
+        g_assert_cmpint(start_ns, ==, 80);
+        g_assert_cmpint(end_ns, ==, 91);
+        sim_program_free(programs[i]);
+        sim_template_free(own[i]);
+    }
+}
+
+static void
+test_lone_meeting(void)
+{
+    /* A meeting of one member starts at once, also from two streams at the same time. */
+    g_autoptr(SimTemplate) t = sim_template_new();
+    add_joining(t, 0, 10, 1, SIM_JOIN_ALL, 0);
+    add_joining(t, 1, 20, 2, SIM_JOIN_ALL, 0);
+    g_autoptr(SimProgram) p = sim_program_new();
+    sim_program_call(p, t, 0, 0);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    guint32 meeting = sim_engine_add_meetings(e, 1, 1);
+    sim_engine_add_rank(e, p, &meeting, 1);
+    g_autoptr(GArray) ran = run(e);
+    assert_ran(ran, 0, 1, 0, 10);
+    assert_ran(ran, 0, 2, 0, 20);
+}
+
+static void
+test_eager(void)
+{
+    /* Sender: 10, send (takes 50 in the background), 10, so it ends at 20. Receiver A joins at 0 and
+     * ends at 60 with the transfer; receiver B computes 100 first and takes its message at once. */
+    g_autoptr(SimTemplate) send = sim_template_new(), early = sim_template_new(),
+                           late = sim_template_new();
+    add(send, 0, 10, 1);
+    add_joining(send, 0, 50, 2, SIM_JOIN_SEND, 0);
+    add_joining(send, 0, 50, 3, SIM_JOIN_SEND, 1);
+    add(send, 0, 10, 4);
+    add_joining(early, 0, 0, 5, SIM_JOIN_RECV, 0);
+    add(late, 0, 100, 6);
+    add_joining(late, 0, 0, 7, SIM_JOIN_RECV, 0);
+    g_autoptr(SimProgram) sender = sim_program_new(), a = sim_program_new(), b = sim_program_new();
+    sim_program_call(sender, send, 0, 0);
+    sim_program_call(a, early, 0, 0);
+    sim_program_call(b, late, 0, 0);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    guint32 first = sim_engine_add_meetings(e, 2, 2);
+    guint32 ports[] = {first, first + 1};
+    sim_engine_add_rank(e, sender, ports, 2);
+    sim_engine_add_rank(e, a, &ports[0], 1);
+    sim_engine_add_rank(e, b, &ports[1], 1);
+    g_autoptr(GArray) ran = run(e);
+    assert_ran(ran, 0, 2, 10, 10);
+    assert_ran(ran, 0, 4, 10, 20);
+    assert_ran(ran, 1, 5, 0, 60);
+    assert_ran(ran, 2, 7, 100, 100);
+    g_assert_cmpint(sim_engine_rank_end(e, 0), ==, 20);
+    g_assert_cmpint(sim_engine_now(e), ==, 100);
+}
+
+static void
+test_indexed(void)
+{
+    /* Three messages through indexed meetings, received in the opposite order of sending. */
+    g_autoptr(SimTemplate) send = sim_template_new(), receive = sim_template_new();
+    add(send, 0, 10, 1);
+    sim_template_join(send, add(send, 0, 5, 2), SIM_JOIN_SEND, 0, TRUE);
+    sim_template_join(receive, add(receive, 0, 0, 3), SIM_JOIN_RECV, 0, TRUE);
+    g_autoptr(SimProgram) a = sim_program_new(), b = sim_program_new();
+    for (guint i = 0; i < 3; i++) {
+        sim_program_call(a, send, i, 0);
+        sim_program_call(b, receive, 2 - i, 0);
+    }
+    g_autoptr(SimEngine) e = sim_engine_new();
+    guint32 first = sim_engine_add_meetings(e, 2, 3);
+    sim_engine_add_rank(e, a, &first, 1);
+    sim_engine_add_rank(e, b, &first, 1);
+    g_autoptr(GArray) ran = run(e);
+    gint64 start_ns, end_ns;
+    sim_engine_call_span(e, 1, 0, &start_ns, &end_ns);
+    g_assert_cmpint(start_ns, ==, 0);
+    g_assert_cmpint(end_ns, ==, 35); /* sent at 30 */
+    sim_engine_call_span(e, 1, 2, &start_ns, &end_ns);
+    g_assert_cmpint(start_ns, ==, 35);
+    g_assert_cmpint(end_ns, ==, 35);
+}
+
+/* One rank of blocking 1F1B: slot 0 computes, 1 sends, 2 receives; a batch waits for everything
+ * before it and is waited for by everything after it. */
+enum { PORT_F_IN, PORT_F_OUT, PORT_B_IN, PORT_B_OUT, N_PORTS };
+
+typedef struct {
+    SimTemplate *forward, *backward, *transfer[N_PORTS];
+} Pieces;
+
+static void
+exchange(SimProgram *p, const Pieces *pieces, int out, int in)
+{
+    for (guint slot = 1; slot <= 2; slot++)
+        for (guint on = 0; on <= 2; on++)
+            sim_program_wait(p, slot, on, sim_program_launched(p, on));
+    if (out >= 0)
+        sim_program_call(p, pieces->transfer[out], 0, 0);
+    if (in >= 0)
+        sim_program_call(p, pieces->transfer[in], 0, 0);
+    for (guint on = 1; on <= 2; on++)
+        sim_program_wait(p, 0, on, sim_program_launched(p, on));
+}
+
+static SimProgram *
+new_1f1b(const Pieces *pieces, guint rank, guint n_ranks, guint n_microbatches)
+{
+    SimProgram *p = sim_program_new();
+    guint warm_up = MIN(n_ranks - 1 - rank, n_microbatches), steady = n_microbatches - warm_up;
+    int f_in = rank > 0 ? PORT_F_IN : -1, b_out = rank > 0 ? PORT_B_OUT : -1;
+    int f_out = rank + 1 < n_ranks ? PORT_F_OUT : -1, b_in = rank + 1 < n_ranks ? PORT_B_IN : -1;
+    for (guint i = 0; i < warm_up; i++) {
+        exchange(p, pieces, -1, f_in);
+        sim_program_call(p, pieces->forward, 0, 0);
+        exchange(p, pieces, f_out, -1);
+    }
+    if (steady > 0)
+        exchange(p, pieces, -1, f_in);
+    for (guint i = 0; i < steady; i++) {
+        sim_program_call(p, pieces->forward, 0, 0);
+        exchange(p, pieces, f_out, b_in);
+        sim_program_call(p, pieces->backward, 0, 0);
+        exchange(p, pieces, b_out, i + 1 < steady ? f_in : -1);
+    }
+    for (guint i = 0; i < warm_up; i++) {
+        exchange(p, pieces, -1, b_in);
+        sim_program_call(p, pieces->backward, 0, 0);
+        exchange(p, pieces, b_out, -1);
+    }
+    return p;
+}
+
+static gint64
+run_1f1b(guint n_ranks, guint n_microbatches, gint64 f_ns, gint64 b_ns, gint64 c_ns)
+{
+    Pieces pieces = {.forward = sim_template_new(), .backward = sim_template_new()};
+    add(pieces.forward, 0, f_ns, 1);
+    add(pieces.backward, 0, b_ns, 2);
+    for (guint port = 0; port < N_PORTS; port++) {
+        pieces.transfer[port] = sim_template_new();
+        guint slot = port == PORT_F_OUT || port == PORT_B_OUT ? 1 : 2;
+        add_joining(pieces.transfer[port], slot, c_ns, 3 + port, SIM_JOIN_ALL, port);
+    }
+    g_autoptr(SimEngine) e = sim_engine_new();
+    guint32 forward = sim_engine_add_meetings(e, 2, n_ranks + 1);
+    guint32 backward = sim_engine_add_meetings(e, 2, n_ranks + 1);
+    g_autoptr(GPtrArray) programs =
+        g_ptr_array_new_with_free_func((GDestroyNotify)sim_program_free);
+    for (guint r = 0; r < n_ranks; r++) {
+        guint32 ports[N_PORTS] = {[PORT_F_IN] = forward + r,
+                                  [PORT_F_OUT] = forward + r + 1,
+                                  [PORT_B_IN] = backward + r + 1,
+                                  [PORT_B_OUT] = backward + r};
+        g_ptr_array_add(programs, new_1f1b(&pieces, r, n_ranks, n_microbatches));
+        sim_engine_add_rank(e, programs->pdata[r], ports, N_PORTS);
+    }
+    g_autoptr(GArray) ran = run(e);
+    gint64 makespan_ns = sim_engine_now(e);
+    sim_template_free(pieces.forward);
+    sim_template_free(pieces.backward);
+    for (guint port = 0; port < N_PORTS; port++)
+        sim_template_free(pieces.transfer[port]);
+    return makespan_ns;
+}
+
+static void
+test_1f1b(void)
+{
+    /* Makespans by an independent list executor. For P >= 3 and M >= P they are
+     * (M+P-1)(F+B) + (2M+2P-5) c, for P = 2 (M+1)(F+B) + (M+1) c. */
+    static const struct {
+        guint p, m;
+        gint64 f, b, c, makespan;
+    } rows[] = {
+        {2, 2, 2, 4, 1, 21},    {2, 2, 10, 20, 1, 93},  {2, 4, 3, 5, 1, 45}, {3, 3, 2, 4, 1, 37},
+        {3, 3, 3, 5, 1, 47},    {3, 3, 10, 20, 1, 157}, {3, 4, 2, 4, 1, 45}, {3, 4, 3, 5, 1, 57},
+        {3, 4, 10, 20, 1, 189}, {3, 6, 2, 4, 1, 61},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+        g_assert_cmpint(run_1f1b(rows[i].p, rows[i].m, rows[i].f, rows[i].b, rows[i].c), ==,
+                        rows[i].makespan);
+    for (gint64 p = 2; p <= 6; p++)
+        for (gint64 m = p; m <= 3 * p; m += 2) {
+            gint64 transfers = p == 2 ? m + 1 : 2 * m + 2 * p - 5;
+            g_assert_cmpint(run_1f1b(p, m, 1000, 2000, 10), ==,
+                            (m + p - 1) * 3000 + transfers * 10);
+            g_assert_cmpint(run_1f1b(p, m, 1000, 2000, 0), ==, (m + p - 1) * 3000);
+        }
+}
+
+static void
+test_determinism(void)
+{
+    g_assert_cmpint(run_1f1b(4, 9, 101, 203, 7), ==, run_1f1b(4, 9, 101, 203, 7));
+}
+
+static void
+test_limit(void)
+{
+    /* 73 years is too much, not an overflow. */
+    g_autoptr(SimTemplate) t = sim_template_new();
+    add(t, 0, G_MAXINT64 / 4 - 1, 0);
+    g_autoptr(SimProgram) p = sim_program_new();
+    for (guint i = 0; i < 20; i++)
+        sim_program_call(p, t, 0, 0);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    sim_engine_add_rank(e, p, NULL, 0);
+    g_autoptr(GError) error = NULL;
+    g_assert_false(sim_engine_run(e, NULL, NULL, &error));
+    g_assert_error(error, SIM_ERROR, SIM_ERROR_LIMIT);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/sim/engine/an-empty-program-takes-no-time", test_empty);
+    g_test_add_func("/sim/engine/streams-run-in-order-beside-each-other", test_streams);
+    g_test_add_func("/sim/engine/waits-hold-an-op-until-others-are-complete", test_waits);
+    g_test_add_func("/sim/engine/waits-count-across-calls", test_waits_across_calls);
+    g_test_add_func("/sim/engine/rendezvous-starts-with-the-last-member", test_rendezvous);
+    g_test_add_func("/sim/engine/meeting-of-one-is-used-by-many", test_lone_meeting);
+    g_test_add_func("/sim/engine/eager-send-takes-no-time", test_eager);
+    g_test_add_func("/sim/engine/indexed-ports-follow-the-argument", test_indexed);
+    g_test_add_func("/sim/engine/blocking-1f1b-has-its-closed-form", test_1f1b);
+    g_test_add_func("/sim/engine/two-runs-are-equal", test_determinism);
+    g_test_add_func("/sim/engine/time-has-a-limit", test_limit);
+    return g_test_run();
+}
