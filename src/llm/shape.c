@@ -143,7 +143,7 @@ find_path(const char *name_or_path, GError **error)
     }
     g_auto(GStrv) names = llm_shape_names();
     g_autofree char *hint = conf_hint(name_or_path, (const char *const *)names);
-    g_autofree char *list = g_strjoinv(", ", names);
+    g_autofree char *list = names[0] != NULL ? g_strjoinv(", ", names) : g_strdup("(none found)");
     g_set_error(error, LLM_ERROR, LLM_ERROR_UNSUPPORTED,
                 "model '%s': no such model or file%s; write a path or one of %s", name_or_path,
                 hint, list);

@@ -1,1 +1,8 @@
 ## Tests of the layer llm.
+UNIT_TESTS += %D%/llm-activation
+UNIT_TESTS += %D%/llm-flops
+UNIT_TESTS += %D%/llm-ops
+UNIT_TESTS += %D%/llm-parameters
+UNIT_TESTS += %D%/llm-shape
+FUZZ_TARGETS += tests/fuzz/llm-shape
+EXTRA_DIST += %D%/llm-fixture.h
