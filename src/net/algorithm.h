@@ -7,7 +7,7 @@
  *
  * v, w: bytes through each NVLink port and each NIC, each direction; B: achieved rates [B/s]; f: the
  * protocol's share of the wire; L: latency of all steps; F: fill time of the pipeline, met r times (2 for
- * all_reduce, which reduces and then spreads; else 1). The last term is
+ * all_reduce, which reduces and then spreads; 0 for send_recv, which has one step; else 1). The last term is
  * what a pipeline with the best chunk size loses: c chunks cost (c + s)(a + V/(B c)), least at
  * c = sqrt(s V / (B a)): V/B + 2 sqrt(V s a / B) + s a, with F = s a. Hop and base latencies and shares
  * follow NCCL 2.27's src/graph/tuning.cc; the levels are fitted to measurements (fit.h). */

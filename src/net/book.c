@@ -9,7 +9,7 @@
  *
  * and a sweep of ratio 1 (the fitted model itself) at d = 1.5: near what was measured the measurement
  * speaks, far away the model. A sweep far off the model (misaligned slices of 5 ranks, say, at a tenth of
- * the rate) speaks for itself alone, and so does nccl-tests' ring of sends across nodes. The ratio is that of the system as measured; the model is that of the
+ * the rate) speaks for itself alone, and so does nccl-tests' ring of sends. The ratio is that of the system as measured; the model is that of the
  * system as asked for, so overrides of rates and latencies act on measured times by what the model
  * says they change. Outside measured sweeps the result is made monotone in bytes. */
 #include "config.h"
@@ -79,12 +79,12 @@ op_distance(NetOp a, NetOp b)
 {
     static const double distances[NET_N_OPS][NET_N_OPS] = {
         /*                   ar    ag    rs    a2a   bc    sr */
-        [NET_ALL_REDUCE] = {0.0, 0.9, 0.9, 1.5, 1.2, 1.8},
-        [NET_ALL_GATHER] = {0.9, 0.0, 0.2, 1.2, 0.9, 1.5},
-        [NET_REDUCE_SCATTER] = {0.9, 0.2, 0.0, 1.2, 0.9, 1.5},
-        [NET_ALL_TO_ALL] = {1.5, 1.2, 1.2, 0.0, 1.5, 0.9},
-        [NET_BROADCAST] = {1.2, 0.9, 0.9, 1.5, 0.0, 1.2},
-        [NET_SEND_RECV] = {1.8, 1.5, 1.5, 0.9, 1.2, 0.0},
+        [NET_ALL_REDUCE] = {0.0, 0.9, 0.9, 1.5, 1.2, 2.0},
+        [NET_ALL_GATHER] = {0.9, 0.0, 0.2, 1.2, 0.9, 2.0},
+        [NET_REDUCE_SCATTER] = {0.9, 0.2, 0.0, 1.2, 0.9, 2.0},
+        [NET_ALL_TO_ALL] = {1.5, 1.2, 1.2, 0.0, 1.5, 2.0},
+        [NET_BROADCAST] = {1.2, 0.9, 0.9, 1.5, 0.0, 2.0},
+        [NET_SEND_RECV] = {2.0, 2.0, 2.0, 2.0, 2.0, 0.0},
     };
     return distances[a][b];
 }
@@ -303,10 +303,8 @@ make_anchors(NetBook *book)
             anchor->log_ratio[i] = log(net_curve_ns(curve, bytes, NULL, NULL) / MAX(model.ns, 1.0));
             sum += anchor->log_ratio[i] * anchor->log_ratio[i];
         }
-        gboolean rail_to_rail = anchor->sweep.op == NET_SEND_RECV &&
-                                anchor->sweep.group.nodes > 1 &&
-                                anchor->sweep.group.ranks_per_node > 1;
-        anchor->speaks_for_others = !rail_to_rail && sqrt(sum / GRID) < STRANGE_LOG_RATIO;
+        anchor->speaks_for_others =
+            net_sweep_speaks_for_others(&anchor->sweep) && sqrt(sum / GRID) < STRANGE_LOG_RATIO;
     }
 }
 
@@ -351,6 +349,7 @@ net_book_load(const ClusterSystem *system, GError **error)
                     book->asked.nvlink_factor != book->measured.nvlink_factor ||
                     book->asked.nic_factor != book->measured.nic_factor ||
                     book->asked.link != book->measured.link ||
+                    book->asked.rail_optimised != book->measured.rail_optimised ||
                     book->asked.generation != book->measured.generation;
     make_anchors(book);
     find_capacities(book);

@@ -6,7 +6,8 @@
 #include <math.h>
 
 #define ROUNDS 3
-#define SECTIONS 14
+#define SECTIONS 8
+#define NARROWER 0.2 /* each round searches a part of the range before, around what it found */
 #define GOLDEN 0.6180339887498949
 /* An error beyond a factor of 2 is a broken row or another algorithm: it counts, but no more. */
 #define LARGEST_ERROR 0.69
@@ -15,6 +16,12 @@
 #define PULL 0.004
 /* Expected error of the model where nothing at all was measured (NCCL.md section 9). */
 #define UNFITTED_ERROR 0.35
+
+gboolean
+net_sweep_speaks_for_others(const NetSweep *sweep)
+{
+    return sweep->op != NET_SEND_RECV || sweep->group.ranks == 2;
+}
 
 typedef struct {
     gsize offset; /* of a double in NetTuning */
@@ -49,8 +56,9 @@ typedef struct {
     NetTuning start;
 } Problem;
 
+/* Of ln(measured / model); broken rows count as LARGEST_ERROR, or not at all. */
 static double
-mean_square_error(const Problem *problem)
+mean_square_error(const Problem *problem, gboolean with_broken)
 {
     NetFabric fabric = net_fabric_of(problem->system, &problem->tuning);
     double sum = 0.0, weight = 0.0;
@@ -58,11 +66,13 @@ mean_square_error(const Problem *problem)
         const Target *t = &problem->targets[i];
         double error =
             log(t->ns / MAX(net_model_time(&fabric, t->op, &t->group, t->bytes).ns, 1.0));
+        if (!with_broken && fabs(error) > LARGEST_ERROR)
+            continue;
         error = CLAMP(error, -LARGEST_ERROR, LARGEST_ERROR);
         sum += t->weight * error * error;
         weight += t->weight;
     }
-    return sum / weight;
+    return weight > 0.0 ? sum / weight : UNFITTED_ERROR * UNFITTED_ERROR;
 }
 
 static double
@@ -71,15 +81,20 @@ error_at(Problem *problem, const Parameter *p, double x)
     double start = G_STRUCT_MEMBER(double, &problem->start, p->offset);
     double away = p->logarithmic ? x - log(start) : 5.0 * (x - start);
     G_STRUCT_MEMBER(double, &problem->tuning, p->offset) = p->logarithmic ? exp(x) : x;
-    return mean_square_error(problem) + PULL * away * away;
+    return mean_square_error(problem, TRUE) + PULL * away * away;
 }
 
-/* Leaves the parameter at the least error found in its range. */
+/* Leaves the parameter at the least error found in `part` of its range around where it is. */
 static void
-minimise(Problem *problem, const Parameter *p)
+minimise(Problem *problem, const Parameter *p, double part)
 {
+    double now = G_STRUCT_MEMBER(double, &problem->tuning, p->offset);
+    now = p->logarithmic ? log(now) : now;
     double low = p->logarithmic ? log(p->low) : p->low;
     double high = p->logarithmic ? log(p->high) : p->high;
+    double width = part * (high - low);
+    low = MAX(low, now - width);
+    high = MIN(high, now + width);
     double a = high - GOLDEN * (high - low), b = low + GOLDEN * (high - low);
     double error_a = error_at(problem, p, a), error_b = error_at(problem, p, b);
     for (int i = 0; i < SECTIONS; i++) {
@@ -110,8 +125,7 @@ targets_of(const NetSweep *sweeps, guint n, gboolean across_nodes)
         const NetGroup *group = &sweeps[i].group;
         if ((group->nodes > 1) != across_nodes)
             continue;
-        /* nccl-tests' ring of sends crosses nodes from rail to rail: no message of a pipeline does */
-        if (sweeps[i].op == NET_SEND_RECV && group->nodes > 1 && group->ranks_per_node > 1)
+        if (!net_sweep_speaks_for_others(&sweeps[i]))
             continue;
         double last = net_curve_last_bytes(sweeps[i].curve);
         guint first_of_sweep = targets->len;
@@ -140,10 +154,11 @@ fit_kind(Problem *problem, const NetSweep *sweeps, guint n, gboolean across_node
         across_nodes ? G_N_ELEMENTS(net_parameters) : G_N_ELEMENTS(node_parameters);
     /* fewer points than constants cannot fix them all */
     n_parameters = MIN(n_parameters, targets->len);
-    for (int round = 0; round < ROUNDS; round++)
+    double part = 1.0;
+    for (int round = 0; round < ROUNDS; round++, part *= NARROWER)
         for (guint i = 0; i < n_parameters; i++)
-            minimise(problem, &parameters[i]);
-    return MAX(sqrt(mean_square_error(problem)), 0.02);
+            minimise(problem, &parameters[i], part);
+    return MAX(sqrt(mean_square_error(problem, FALSE)), 0.02);
 }
 
 NetFit

@@ -10,9 +10,13 @@ typedef struct {
     NetCurve *curve; /* owned by whoever made the list */
 } NetSweep;
 
+/* nccl-tests' send_recv over more than two ranks is a ring of sends at once, across nodes from rail to
+ * rail; no message of a pipeline is like that: such a sweep tells its own time and no other. */
+gboolean net_sweep_speaks_for_others(const NetSweep *sweep);
+
 typedef struct {
     NetTuning tuning;
-    double node_error_frac; /* rms of ln(measured / model), groups within a node */
+    double node_error_frac; /* rms of ln(measured / model), groups in a node */
     double net_error_frac;  /* the same across nodes */
 } NetFit;
 
