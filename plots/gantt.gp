@@ -11,6 +11,14 @@ second = strstrt(rest, tab)
 unit = rest[1:second - 1]
 ranks = int(rest[second + 1:*])
 
+set datafile separator tab
+stats data using 2 nooutput
+blocks = STATS_blocks
+array kinds[blocks]
+do for [i = 1:blocks] {
+    stats data index i - 1 every ::0::0 using (kinds[i] = strcol(1), 0) nooutput
+}
+
 height = 120 + 34 * (ranks < 3 ? 3 : ranks > 64 ? 64 : ranks)
 if (ARG3 eq "svg") {
     set terminal svg size 1200,height font "Helvetica,13" background rgb "white"
@@ -29,20 +37,11 @@ set xtics nomirror out
 set border 3
 set key outside top right horizontal samplen 1.2
 set style fill solid 1.0 border rgb "#ffffff"
-set datafile separator tab
-unset grid
 
 # Colours told apart in grey and by colour-blind readers.
 color(kind) = kind eq "F" ? 0x4477aa : kind eq "B" ? 0xddaa33 : kind eq "I" ? 0xcc6677 : 0x228833
 name(kind) = kind eq "F" ? "forward" : kind eq "B" ? "backward" : kind eq "I" ? "input gradient" \
              : "weight gradient"
-
-stats data using 2 nooutput
-blocks = STATS_blocks
-array kinds[blocks]
-do for [i = 1:blocks] {
-    stats data index i - 1 every ::0::0 using (kinds[i] = strcol(1), 0) nooutput
-}
 
 plot for [i = 1:blocks] data index i - 1 using 3:2:3:4:($2 - 0.38):($2 + 0.38) \
          with boxxyerror linecolor rgb color(kinds[i]) title name(kinds[i]), \

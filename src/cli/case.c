@@ -32,11 +32,39 @@ cli_machine_free(CliMachine *machine)
     g_free(machine);
 }
 
+static Schedule *
+schedule_from_type(const ScheduleType *type, const PlanSpec *spec, const Plan *plan, GError **error)
+{
+    const PlanSpec *s = &plan->spec;
+    ScheduleParams params = {(guint)s->pp, (guint)s->microbatches, (guint)s->vpp, (guint)spec->group};
+    return schedule_new(type, &params, error);
+}
+
+static Schedule *
+schedule_from_file(const char *path, const Plan *plan, GError **error)
+{
+    g_autoptr(Schedule) schedule = schedule_load_csv(path, error);
+    if (schedule == NULL)
+        return NULL;
+    const ScheduleParams *p = &schedule->params;
+    const PlanSpec *s = &plan->spec;
+    if (p->pp == s->pp && p->vpp == s->vpp && p->microbatches == s->microbatches)
+        return g_steal_pointer(&schedule);
+    g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                "%s: is for pp %u, vpp %u and %u microbatches, the plan has %" G_GINT64_FORMAT
+                ", %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT
+                "; write --pp %u --vpp %u --microbatches %u",
+                path, p->pp, p->vpp, p->microbatches, s->pp, s->vpp, s->microbatches, p->pp, p->vpp,
+                p->microbatches);
+    return NULL;
+}
+
 CliCase *
 cli_case_new(const CliMachine *machine, const LlmShape *shape, const PlanSpec *spec, GError **error)
 {
-    const ScheduleType *type = schedule_find(spec->schedule, error);
-    if (type == NULL)
+    gboolean file = g_str_has_suffix(spec->schedule, ".csv");
+    const ScheduleType *type = file ? NULL : schedule_find(spec->schedule, error);
+    if (type == NULL && !file)
         return NULL;
     g_autoptr(CliCase) c = g_new0(CliCase, 1);
     c->machine = machine;
@@ -44,10 +72,8 @@ cli_case_new(const CliMachine *machine, const LlmShape *shape, const PlanSpec *s
     c->plan = plan_new(spec, shape, machine->system, error);
     if (c->plan == NULL)
         return NULL;
-    const PlanSpec *s = &c->plan->spec;
-    ScheduleParams params = {(guint)s->pp, (guint)s->microbatches, (guint)s->vpp,
-                             (guint)spec->group};
-    c->schedule = schedule_new(type, &params, error);
+    c->schedule = file ? schedule_from_file(spec->schedule, c->plan, error)
+                       : schedule_from_type(type, spec, c->plan, error);
     if (c->schedule == NULL)
         return NULL;
     return g_steal_pointer(&c);
@@ -103,6 +129,8 @@ cli_inputs_spec(const CliInputs *in, const ClusterSystem *system, PlanSpec *ret_
     spec.dropout = (int)in->dropout - 1;
     spec.p2p = (PlanP2p)in->p2p;
     spec.stage_layers = in->stage_layers;
+    if (cli_inputs_is_axis(in, "microbatches"))
+        spec.global_batch = 0; /* follows from the microbatches of each point */
     if (in->schedule != NULL)
         spec.schedule = in->schedule;
     else if (spec.vpp > 1)

@@ -29,12 +29,15 @@ output_set(const char *name, const char *text, gpointer user, GError **error)
     return TRUE;
 }
 
+static const char *const format_helps[] = {"text (default), json or tsv", "text, json (default) or tsv",
+                                           "text, json or tsv (default)"};
+
 GOptionGroup *
 cli_format_group(CliFormat *format)
 {
     const GOptionEntry entries[] = {
         {"format", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
-         (gpointer)(GOptionArgFunc)format_set, "text (default), json or tsv", "FORMAT"},
+         (gpointer)(GOptionArgFunc)format_set, format_helps[format->index], "FORMAT"},
         {"output", 'o', G_OPTION_FLAG_NOALIAS | G_OPTION_FLAG_FILENAME, G_OPTION_ARG_CALLBACK,
          (gpointer)(GOptionArgFunc)output_set, "Where to write (default: standard output)", "FILE"},
         {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},

@@ -8,7 +8,8 @@ typedef struct {
     char *output; /* NULL: standard output */
 } CliFormat;
 
-/* The command's own group; the caller may add entries to it. */
+/* The command's own group; the caller may add entries to it. The format that stands in `format` is the
+ * default. */
 GOptionGroup *cli_format_group(CliFormat *format);
 const char *cli_format_name(const CliFormat *format);
 void cli_format_clear(CliFormat *format);

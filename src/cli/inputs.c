@@ -125,6 +125,15 @@ cli_inputs_is_given(const CliInputs *in, const char *name)
     return FALSE;
 }
 
+gboolean
+cli_inputs_is_axis(const CliInputs *in, const char *name)
+{
+    for (guint i = 0; in->axes != NULL && i < in->axes->len; i++)
+        if (strcmp(((CliAxis *)in->axes->pdata[i])->option->name, name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
 static void
 remember(CliInputs *in, const CliOption *option)
 {

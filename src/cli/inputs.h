@@ -45,6 +45,7 @@ GOptionGroup *cli_inputs_machine_group(CliInputs *in);
 GOptionGroup *cli_inputs_plan_group(CliInputs *in);
 
 gboolean cli_inputs_is_given(const CliInputs *in, const char *name);
+gboolean cli_inputs_is_axis(const CliInputs *in, const char *name);
 /* Sets a count of the table as if it had been given: the points of a sweep. */
 void cli_inputs_set_count(CliInputs *in, const CliOption *option, gint64 value);
 /* "1..64", "1..64:2" (step), "1..64*2" (factor) or "1,2,4,8"; also lists of these. */

@@ -45,32 +45,30 @@ report_gantt_add(ReportGantt *gantt, guint pp_rank, ScheduleToken token, gint64 
 
 static const char kind_letters[] = "FBIW";
 
-/* "F12" cut to the columns there are; forward in capitals as everywhere. */
 static void
-draw(char *line, const Box *box, gint64 cell)
+draw(char *line, const Box *box, gint64 unit, guint zoom)
 {
-    gint64 from = box->start / cell, to = (box->end + cell - 1) / cell;
-    g_autofree char *label =
-        g_strdup_printf("%c%u", kind_letters[box->token.kind], box->token.microbatch);
-    gsize length = strlen(label);
-    for (gint64 i = from; i < to; i++) {
-        gsize at = (gsize)(i - from);
-        line[i] = at < length ? label[at] : '-';
-    }
+    gint64 from = box->start * zoom / unit, to = box->end * zoom / unit;
+    gsize room = to > from ? (gsize)(to - from) : 0;
+    if (room == 0)
+        return;
+    memset(line + from, '-', room);
+    line[from] = kind_letters[box->token.kind];
+    g_autofree char *number = g_strdup_printf("%u", box->token.microbatch);
+    gsize length = strlen(number), shown = MIN(length, room - 1);
+    memcpy(line + from + 1, number + length - shown, shown);
 }
 
 void
-report_gantt_text(const ReportGantt *gantt, gint64 cell, guint width, GString *out)
+report_gantt_text(const ReportGantt *gantt, gint64 unit, guint zoom, GString *out)
 {
-    gint64 columns = (gantt->end + cell - 1) / cell;
-    if (columns > (gint64)width)
-        return;
+    gsize columns = (gsize)(gantt->end * zoom / unit);
     for (guint rank = 0; rank < gantt->n_ranks; rank++) {
-        g_autofree char *line = g_strnfill((gsize)columns, '.');
+        g_autofree char *line = g_strnfill(columns, '.');
         for (guint i = 0; i < gantt->boxes->len; i++) {
             const Box *box = &g_array_index(gantt->boxes, Box, i);
             if (box->rank == rank)
-                draw(line, box, cell);
+                draw(line, box, unit, zoom);
         }
         g_string_append_printf(out, "  %2u |%s|\n", rank, line);
     }
@@ -92,13 +90,14 @@ report_gantt_plot(const ReportGantt *gantt, const char *title, const char *path,
     gboolean seconds = gantt->end >= 2000000000;
     double unit = seconds ? 1e9 : 1e6;
     g_autoptr(GString) data = g_string_new(NULL);
-    g_string_append_printf(data, "# %s\n# kind rank start end label\n", seconds ? "s" : "ms");
     for (guint kind = 0; kind < 4; kind++) {
         gboolean any = FALSE;
         for (guint i = 0; i < gantt->boxes->len; i++) {
             const Box *box = &g_array_index(gantt->boxes, Box, i);
             if (box->token.kind != kind)
                 continue;
+            if (!any && data->len > 0)
+                g_string_append(data, "\n\n");
             any = TRUE;
             g_string_append_printf(data, "%c\t%u", kind_letters[kind], box->rank);
             append_number(data, (double)box->start / unit);
@@ -108,8 +107,6 @@ report_gantt_plot(const ReportGantt *gantt, const char *title, const char *path,
             else
                 g_string_append(data, "\t-\n");
         }
-        if (any)
-            g_string_append(data, "\n\n");
     }
     g_autofree char *full = g_strdup_printf("%s\t%s\t%u", title, seconds ? "s" : "ms",
                                             gantt->n_ranks);

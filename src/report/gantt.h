@@ -13,9 +13,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReportGantt, report_gantt_free)
 void report_gantt_add(ReportGantt *gantt, guint pp_rank, ScheduleToken token, gint64 start,
                       gint64 end);
 
-/* One line a rank, `cell` units a column: the kind's letter where a token starts ... with the microbatch, '.'
- * where the rank idles. Nothing when it would be wider than `width`. */
-void report_gantt_text(const ReportGantt *gantt, gint64 cell, guint width, GString *out);
+/* One line a rank, `zoom` columns for each `unit` of time: letter and microbatch of a token (its last digits
+ * where it is narrow), '.' where the rank idles. */
+void report_gantt_text(const ReportGantt *gantt, gint64 unit, guint zoom, GString *out);
 
 /* SVG or PNG by the ending of `path`, through gnuplot and plots/gantt.gp. */
 gboolean report_gantt_plot(const ReportGantt *gantt, const char *title, const char *path,

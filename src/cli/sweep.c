@@ -1,0 +1,186 @@
+/* dtsim sweep: a real simulation of each point of one or two axes. */
+#include "config.h"
+
+#include "cli/arguments.h"
+#include "cli/case.h"
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "report/gantt.h"
+#include "report/run.h"
+#include "report/sweep.h"
+
+#include <string.h>
+
+#define POINTS_MOST 100000
+
+typedef struct {
+    CliInputs *in;
+    CliFormat format;
+    char *plot;
+    guint quantity;
+} Wish;
+
+static gboolean
+quantity_set(const char *name, const char *text, gpointer user, GError **error)
+{
+    Wish *w = user;
+    return cli_parse_choice(name, text, report_sweep_quantities, &w->quantity, error);
+}
+
+static GOptionGroup *
+picture_group(Wish *w)
+{
+    const GOptionEntry entries[] = {
+        {"plot", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_FILENAME, &w->plot,
+         "Picture, .svg or .png (gnuplot)", "FILE"},
+        {"plot-quantity", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
+         (gpointer)(GOptionArgFunc)quantity_set,
+         "bubble_fraction (default), time_s, tokens_per_s_per_gpu, mfu or peak_gb", "WHAT"},
+        {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},
+    };
+    GOptionGroup *group = g_option_group_new("picture", "Picture:", "Show the options of plots", w, NULL);
+    g_option_group_add_entries(group, entries);
+    return group;
+}
+
+static void
+point_clear(gpointer point)
+{
+    g_free(((ReportPoint *)point)->refused);
+}
+
+static void
+point_run(const CliInputs *in, const CliMachine *machine, const LlmShape *shape, ReportPoint *p)
+{
+    g_autoptr(GError) error = NULL;
+    PlanSpec spec;
+    g_autoptr(CliCase) c = cli_inputs_spec(in, machine->system, &spec, &error)
+                               ? cli_case_new(machine, shape, &spec, &error)
+                               : NULL;
+    StepOptions options = cli_inputs_step_options(in);
+    g_autoptr(StepResult) r = c != NULL ? cli_case_run(c, &options, &error) : NULL;
+    if (r == NULL) {
+        p->refused = g_strdelimit(g_strdup(error->message), "\r\n\t", ' ');
+        return;
+    }
+    ReportRun run = {.plan = c->plan, .schedule = c->schedule, .result = r,
+                     .convention = options.convention};
+    p->gpus = c->plan->gpus;
+    p->global_batch = c->plan->spec.global_batch;
+    p->time_s = (double)r->time_ns / 1e9;
+    p->tokens_per_s_per_gpu = report_tokens_per_s(&run) / (double)c->plan->gpus;
+    p->mfu = report_mfu(&run);
+    p->bubble_fraction = r->bubble_fraction;
+    p->closed_form_bubble = report_closed_form_bubble(c->schedule);
+    p->peak_gb = (double)r->memory_peak_bytes / 1e9;
+    p->fits = report_fits(r);
+}
+
+static gboolean
+axes_check(const CliInputs *in, GError **error)
+{
+    const char *wrong = NULL;
+    gsize points = 1;
+    for (guint a = 0; a < in->axes->len; a++)
+        points *= ((CliAxis *)in->axes->pdata[a])->values->len;
+    if (in->axes->len == 0)
+        wrong = "no option has a range; write for example --microbatches 1..64*2 or --tp 1,2,4,8";
+    else if (in->axes->len > 2)
+        wrong = "more than two options have a range; give one value to the others";
+    else if (points > POINTS_MOST)
+        wrong = "more than 100000 points; write wider steps, as --microbatches 1..64*2";
+    if (wrong != NULL)
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE, "sweep: %s", wrong);
+    return wrong == NULL;
+}
+
+/* All points, the first axis outermost. */
+static gboolean
+sweep(CliInputs *in, ReportSweep *sweep_, GError **error)
+{
+    g_autoptr(CliMachine) machine = cli_inputs_load_machine(in, error);
+    g_autoptr(LlmShape) shape = machine != NULL ? cli_inputs_load_shape(in, error) : NULL;
+    if (shape == NULL)
+        return FALSE;
+    const CliAxis *outer = in->axes->pdata[0];
+    const CliAxis *inner = in->axes->len > 1 ? in->axes->pdata[1] : NULL;
+    guint n_inner = inner != NULL ? inner->values->len : 1;
+    CliProgress progress = cli_progress_start("point", outer->values->len * n_inner);
+    guint n_ran = 0;
+    for (guint i = 0; i < progress.n; i++) {
+        cli_progress_at(&progress, i);
+        ReportPoint p = {0};
+        p.at[0] = g_array_index(outer->values, gint64, i / n_inner);
+        cli_inputs_set_count(in, outer->option, p.at[0]);
+        if (inner != NULL) {
+            p.at[1] = g_array_index(inner->values, gint64, i % n_inner);
+            cli_inputs_set_count(in, inner->option, p.at[1]);
+        }
+        point_run(in, machine, shape, &p);
+        n_ran += p.refused == NULL ? 1 : 0;
+        g_array_append_val(sweep_->points, p);
+    }
+    cli_progress_end(&progress);
+    if (n_ran == 0)
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "sweep: none of the %u points can be; the first: %s", progress.n,
+                    g_array_index(sweep_->points, ReportPoint, 0).refused);
+    return n_ran > 0;
+}
+
+static gboolean
+finish(const Wish *w, const ReportSweep *result, GError **error)
+{
+    const CliInputs *in = w->in;
+    g_autofree char *title = g_strdup_printf(
+        "%s on %s", in->model != NULL ? in->model : CLI_DEFAULT_MODEL,
+        in->system != NULL ? in->system : CLI_DEFAULT_SYSTEM);
+    if (w->plot != NULL && !report_sweep_plot(result, w->quantity, title, w->plot, error))
+        return FALSE;
+    g_autoptr(GString) out = g_string_new(NULL);
+    report_sweep(result, cli_format_name(&w->format), out);
+    return cli_output_write(w->format.output, out, error);
+}
+
+static gboolean
+wish_run(Wish *w, int argc, char **argv, GError **error)
+{
+    CliArguments arguments = {
+        "sweep", "",
+        "Simulates every point of one or two ranges: any option that takes a number takes a list\n"
+        "1,2,4,8 or a range 1..64, 1..64:2 (step), 1..64*2 (factor). A range of --microbatches\n"
+        "keeps dp and the microbatch and changes the global batch.",
+        0,
+        {cli_format_group(&w->format), picture_group(w), cli_inputs_machine_group(w->in),
+         cli_inputs_plan_group(w->in)}};
+    gboolean helped;
+    if (!cli_arguments_parse(&arguments, &argc, &argv, &helped, error))
+        return FALSE;
+    if (helped)
+        return TRUE;
+    if (!axes_check(w->in, error) ||
+        (w->plot != NULL && !report_plot_format(w->plot, NULL, error)))
+        return FALSE;
+    g_autoptr(GArray) points = g_array_new(FALSE, FALSE, sizeof(ReportPoint));
+    g_array_set_clear_func(points, point_clear);
+    ReportSweep result = {.points = points};
+    for (guint a = 0; a < w->in->axes->len; a++)
+        result.axes[a] = ((CliAxis *)w->in->axes->pdata[a])->option->name;
+    return sweep(w->in, &result, error) && finish(w, &result, error);
+}
+
+static int
+sweep_run(int argc, char **argv, GError **error)
+{
+    Wish w = {.in = cli_inputs_new(), .format = {.index = 2}};
+    w.in->axes = g_ptr_array_new_with_free_func((GDestroyNotify)cli_axis_free);
+    gboolean ok = wish_run(&w, argc, argv, error);
+    cli_inputs_free(w.in);
+    cli_format_clear(&w.format);
+    g_free(w.plot);
+    return ok ? CLI_DONE : CLI_USAGE;
+}
+
+const CliCommand cli_sweep = {"sweep", "one axis or two: a table and a plot", sweep_run};
