@@ -62,6 +62,16 @@ find_path(const char *path, GError **error)
     return NULL;
 }
 
+/* "dgx-a100" means dgx-a100-80g, whatever else is fewer letters away. */
+static char *
+hint_of(const char *name, char **names)
+{
+    for (guint i = 0; *name && names[i]; i++)
+        if (g_str_has_prefix(names[i], name))
+            return g_strdup_printf("; did you mean '%s'?", names[i]);
+    return conf_hint(name, (const char *const *)names);
+}
+
 char *
 cluster_shipped_find(const char *name_or_directory, GError **error)
 {
@@ -75,7 +85,7 @@ cluster_shipped_find(const char *name_or_directory, GError **error)
             return g_steal_pointer(&directory);
     }
     g_auto(GStrv) names = cluster_system_names();
-    g_autofree char *hint = conf_hint(name, (const char *const *)names);
+    g_autofree char *hint = hint_of(name, names);
     g_autofree char *list = g_strjoinv(", ", names);
     g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_UNKNOWN,
                 "system '%s' is not known%s; write a folder with a " CONF_NAME " or one of: %s", name,

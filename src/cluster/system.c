@@ -200,27 +200,48 @@ summarise(const ClusterSystem *s)
                            nic);
 }
 
+/* Takes `conf`; `where` is the place in messages. */
+static ClusterSystem *
+system_new(ConfKeyfile *conf, const char *where, const char *const *overrides, GError **error)
+{
+    g_autoptr(ClusterSystem) s = g_new0(ClusterSystem, 1);
+    s->conf = conf;
+    for (guint i = 0; overrides && overrides[i]; i++)
+        if (!conf_keyfile_set(s->conf, overrides[i], error))
+            return NULL;
+    read_gpu(s);
+    read_links(s);
+    if (!check_positive(s, where, error) || !read_oversubscription(s, where, error) ||
+        !check_counts(s, where, error) || !check_memory(s, where, error))
+        return NULL;
+    s->summary = summarise(s);
+    return g_steal_pointer(&s);
+}
+
 static ClusterSystem *
 load_directory(const char *directory, const char *const *overrides, GError **error)
 {
     g_autofree char *path = g_build_filename(directory, "system.conf", NULL);
-    g_autoptr(ClusterSystem) s = g_new0(ClusterSystem, 1);
-    s->conf = conf_keyfile_load(path, keys, error);
-    if (!s->conf)
+    ConfKeyfile *conf = conf_keyfile_load(path, keys, error);
+    ClusterSystem *s = conf ? system_new(conf, path, overrides, error) : NULL;
+    if (!s)
         return NULL;
-    for (guint i = 0; overrides && overrides[i]; i++)
-        if (!conf_keyfile_set(s->conf, overrides[i], error))
-            return NULL;
     g_autofree char *absolute = g_canonicalize_filename(directory, NULL);
     s->name = g_path_get_basename(absolute);
     s->directory = g_strdup(directory);
-    read_gpu(s);
-    read_links(s);
-    if (!check_positive(s, path, error) || !read_oversubscription(s, path, error) ||
-        !check_counts(s, path, error) || !check_memory(s, path, error))
+    return s;
+}
+
+ClusterSystem *
+cluster_system_parse(const char *name, const char *text, const char *const *overrides, GError **error)
+{
+    ConfKeyfile *conf = conf_keyfile_parse(name, text, keys, error);
+    ClusterSystem *s = conf ? system_new(conf, name, overrides, error) : NULL;
+    if (!s)
         return NULL;
-    s->summary = summarise(s);
-    return g_steal_pointer(&s);
+    s->name = g_strdup(name);
+    s->directory = g_strdup("");
+    return s;
 }
 
 ClusterSystem *

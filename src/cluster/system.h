@@ -12,13 +12,13 @@ guint cluster_dtype_bytes(ClusterDtype dtype);                   /* 4 4 2 2 1 */
 
 typedef struct {
     char *name;      /* "dgx-a100-80g" */
-    char *directory; /* where its tables lie */
+    char *directory; /* where its tables lie; "" when there are none */
     char *summary;   /* one line for people */
 
     /* [gpu] */
     char *gpu_name;
     gint64 peak_flops[CLUSTER_N_DTYPES]; /* flop/s dense; 0: the GPU has no such unit */
-    gint64 memory_bytes;                 /* what the product name says: 80 GB = 80e9 ... */
+    gint64 memory_bytes;                 /* all of it: the 80 GB of a product name are 80 GiB */
     gint64 memory_usable_bytes;          /* what a process can allocate */
     gint64 memory_Bps;                   /* HBM, nominal */
     double memory_efficiency;            /* achieved by a long copy, 0..1 */
@@ -58,6 +58,10 @@ typedef struct {
  * installed place (conf/datadir.h). Unknown name: error with near-miss hint and the list. */
 ClusterSystem *cluster_system_load(const char *name_or_directory, const char *const *overrides,
                                    GError **error);
+/* The same from the text of a system.conf; `name` serves messages and as the system's name. It has no tables:
+ * directory is "". */
+ClusterSystem *cluster_system_parse(const char *name, const char *text, const char *const *overrides,
+                                    GError **error);
 void cluster_system_free(ClusterSystem *s);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ClusterSystem, cluster_system_free)
 /* Names of the shipped systems in alphabetical order; NULL-terminated, caller frees (g_strfreev). */

@@ -12,6 +12,8 @@
 static ConfTable *
 load_table(const ClusterSystem *system, const char *name, GError **error)
 {
+    if (*system->directory == '\0')
+        return NULL;
     g_autofree char *path = g_build_filename(system->directory, name, NULL);
     return g_file_test(path, G_FILE_TEST_EXISTS) ? conf_table_load(path, error) : NULL;
 }

@@ -1,1 +1,3 @@
 ## Tests of the layer cluster.
+UNIT_TESTS += %D%/cluster-dtype %D%/cluster-placement %D%/cluster-system
+FUZZ_TARGETS += tests/fuzz/cluster-system
