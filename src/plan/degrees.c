@@ -10,15 +10,14 @@ check_positive(const PlanSpec *spec, GError **error)
         const char *name;
         gint64 value, least;
     } counts[] = {
-        { "tp", spec->tp, 1 },         { "pp", spec->pp, 1 },   { "cp", spec->cp, 1 },
-        { "ep", spec->ep, 1 },         { "vpp", spec->vpp, 1 }, { "dp", spec->dp, 0 },
-        { "gpus", spec->gpus, 0 },
+        {"tp", spec->tp, 1},   {"pp", spec->pp, 1}, {"cp", spec->cp, 1},     {"ep", spec->ep, 1},
+        {"vpp", spec->vpp, 1}, {"dp", spec->dp, 0}, {"gpus", spec->gpus, 0},
     };
 
     for (guint i = 0; i < G_N_ELEMENTS(counts); i++)
         if (counts[i].value < counts[i].least || counts[i].value > PLAN_MAX_GPUS)
-            return plan_refuse(error, "--%s: " PLAN_D " is out of range; write 1 to %d", counts[i].name,
-                               counts[i].value, PLAN_MAX_GPUS);
+            return plan_refuse(error, "--%s: " PLAN_D " is out of range; write 1 to %d",
+                               counts[i].name, counts[i].value, PLAN_MAX_GPUS);
     return TRUE;
 }
 
@@ -26,19 +25,29 @@ static gboolean
 check_supported(const PlanSpec *spec, GError **error)
 {
     if (spec->cp > 1)
-        return plan_refuse(error, "--cp: context parallelism (" PLAN_D ") is not supported yet; write --cp 1",
-                           spec->cp);
+        return plan_refuse(
+            error, "--cp: context parallelism (" PLAN_D ") is not supported yet; write --cp 1",
+            spec->cp);
     if (spec->ep > 1)
-        return plan_refuse(error, "--ep: expert parallelism (" PLAN_D ") is not supported yet, and the model "
-                           "has no experts; write --ep 1", spec->ep);
+        return plan_refuse(error,
+                           "--ep: expert parallelism (" PLAN_D
+                           ") is not supported yet, and the model "
+                           "has no experts; write --ep 1",
+                           spec->ep);
     if (spec->zero < 0 || spec->zero > 3)
         return plan_refuse(error, "--zero: there is no stage " PLAN_D "; write 0 or 1", spec->zero);
     if (spec->zero > 1)
-        return plan_refuse(error, "--zero: stage " PLAN_D " is not supported yet; write --zero 1 (optimizer "
-                           "state sharded over the replicas) or --zero 0", spec->zero);
+        return plan_refuse(error,
+                           "--zero: stage " PLAN_D
+                           " is not supported yet; write --zero 1 (optimizer "
+                           "state sharded over the replicas) or --zero 0",
+                           spec->zero);
     if (spec->vpp > 1 && spec->pp == 1)
-        return plan_refuse(error, "--vpp: " PLAN_D " chunks need a pipeline and --pp is 1; write --vpp 1, or "
-                           "--pp 2 or more", spec->vpp);
+        return plan_refuse(error,
+                           "--vpp: " PLAN_D
+                           " chunks need a pipeline and --pp is 1; write --vpp 1, or "
+                           "--pp 2 or more",
+                           spec->vpp);
     return TRUE;
 }
 
@@ -63,9 +72,10 @@ resolve_gpus(PlanSpec *spec, GError **error)
     if (model <= PLAN_MAX_GPUS)
         model *= spec->cp;
     if (model > PLAN_MAX_GPUS || model * MAX(spec->dp, 1) > PLAN_MAX_GPUS)
-        return plan_refuse(error, "--tp " PLAN_D " x --pp " PLAN_D " x --cp " PLAN_D " x --dp " PLAN_D
-                           " are more than %d GPUs; lower one", spec->tp, spec->pp, spec->cp,
-                           MAX(spec->dp, 1), PLAN_MAX_GPUS);
+        return plan_refuse(error,
+                           "--tp " PLAN_D " x --pp " PLAN_D " x --cp " PLAN_D " x --dp " PLAN_D
+                           " are more than %d GPUs; lower one",
+                           spec->tp, spec->pp, spec->cp, MAX(spec->dp, 1), PLAN_MAX_GPUS);
     if (spec->gpus == 0) {
         spec->dp = MAX(spec->dp, 1);
         spec->gpus = model * spec->dp;
@@ -74,22 +84,29 @@ resolve_gpus(PlanSpec *spec, GError **error)
     if (spec->dp == 0 && spec->gpus % model != 0) {
         g_autofree char *divisors = list_divisors(spec->gpus, 4096);
         gint64 below = spec->gpus / model * model;
-        g_autofree char *nearest = below > 0 ? g_strdup_printf(PLAN_D " or " PLAN_D, below, below + model)
-                                             : g_strdup_printf(PLAN_D, model);
-        return plan_refuse(error, "--gpus: " PLAN_D " GPUs are not a multiple of tp x pp x cp = " PLAN_D
-                           " x " PLAN_D " x " PLAN_D " = " PLAN_D "; use %s GPUs, or make tp x pp x cp one "
-                           "of %s", spec->gpus, spec->tp, spec->pp, spec->cp, model, nearest, divisors);
+        g_autofree char *nearest = below > 0
+                                       ? g_strdup_printf(PLAN_D " or " PLAN_D, below, below + model)
+                                       : g_strdup_printf(PLAN_D, model);
+        return plan_refuse(error,
+                           "--gpus: " PLAN_D " GPUs are not a multiple of tp x pp x cp = " PLAN_D
+                           " x " PLAN_D " x " PLAN_D " = " PLAN_D
+                           "; use %s GPUs, or make tp x pp x cp one "
+                           "of %s",
+                           spec->gpus, spec->tp, spec->pp, spec->cp, model, nearest, divisors);
     }
     if (spec->dp == 0)
         spec->dp = spec->gpus / model;
     if (model * spec->dp != spec->gpus)
-        return plan_refuse(error, "--dp: tp x pp x cp x dp = " PLAN_D " x " PLAN_D " x " PLAN_D " x " PLAN_D
-                           " = " PLAN_D " and --gpus is " PLAN_D "; leave out --dp or --gpus", spec->tp,
-                           spec->pp, spec->cp, spec->dp, model * spec->dp, spec->gpus);
+        return plan_refuse(error,
+                           "--dp: tp x pp x cp x dp = " PLAN_D " x " PLAN_D " x " PLAN_D
+                           " x " PLAN_D " = " PLAN_D " and --gpus is " PLAN_D
+                           "; leave out --dp or --gpus",
+                           spec->tp, spec->pp, spec->cp, spec->dp, model * spec->dp, spec->gpus);
     return TRUE;
 }
 
-/* Heads and the feed-forward width are cut evenly; key/value heads are cut, or whole heads repeated. */
+/* Heads and the feed-forward width are cut evenly; key/value heads are cut, or whole heads
+ * repeated. */
 static gboolean
 tp_is_legal(const LlmShape *shape, gint64 tp)
 {
@@ -121,26 +138,30 @@ check_tp(const PlanSpec *spec, const LlmShape *shape, GError **error)
     else if (shape->ffn % tp != 0)
         why = g_strdup_printf("does not divide the feed-forward width " PLAN_D, shape->ffn);
     else
-        why = g_strdup_printf("neither divides the " PLAN_D " key/value heads nor is a multiple of them",
+        why = g_strdup_printf("neither divides the " PLAN_D
+                              " key/value heads nor is a multiple of them",
                               shape->kv_heads);
     g_autofree char *legal = list_legal_tp(shape);
-    return plan_refuse(error, "--tp: " PLAN_D " %s of %s; write one of %s", tp, why, shape->name, legal);
+    return plan_refuse(error, "--tp: " PLAN_D " %s of %s; write one of %s", tp, why, shape->name,
+                       legal);
 }
 
 static gboolean
 check_dtype(const PlanSpec *spec, const ClusterSystem *system, GError **error)
 {
-    static const ClusterDtype order[] = { CLUSTER_BF16, CLUSTER_FP16, CLUSTER_TF32, CLUSTER_FP32 };
+    static const ClusterDtype order[] = {CLUSTER_BF16, CLUSTER_FP16, CLUSTER_TF32, CLUSTER_FP32};
 
     if (system->peak_flops[spec->dtype] > 0)
         return TRUE;
     for (guint i = 0; i < G_N_ELEMENTS(order); i++)
         if (system->peak_flops[order[i]] > 0)
-            return plan_refuse(error, "--dtype: %s has no %s units; write --dtype %s", system->gpu_name,
-                               cluster_dtype_name(spec->dtype), cluster_dtype_name(order[i]));
-    return plan_refuse(error, "--dtype: %s has no %s units and no others; give gpu.peak_%s in system %s",
-                       system->gpu_name, cluster_dtype_name(spec->dtype), cluster_dtype_name(spec->dtype),
-                       system->name);
+            return plan_refuse(error, "--dtype: %s has no %s units; write --dtype %s",
+                               system->gpu_name, cluster_dtype_name(spec->dtype),
+                               cluster_dtype_name(order[i]));
+    return plan_refuse(error,
+                       "--dtype: %s has no %s units and no others; give gpu.peak_%s in system %s",
+                       system->gpu_name, cluster_dtype_name(spec->dtype),
+                       cluster_dtype_name(spec->dtype), system->name);
 }
 
 static void
@@ -150,22 +171,29 @@ remark_on_nodes(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem
     gint64 per_node = system->gpus_per_node;
 
     if (spec->gpus > per_node && spec->gpus % per_node != 0)
-        plan_remark(remarks, PLAN_D " GPUs fill " PLAN_D " nodes of " PLAN_D " and leave " PLAN_D " on the last",
+        plan_remark(remarks,
+                    PLAN_D " GPUs fill " PLAN_D " nodes of " PLAN_D " and leave " PLAN_D
+                           " on the last",
                     spec->gpus, spec->gpus / per_node, per_node, spec->gpus % per_node);
     if (spec->tp > 1 && per_node % spec->tp != 0)
-        plan_remark(remarks, "tensor parallel groups of " PLAN_D " do not fit evenly in nodes of " PLAN_D
-                    ": some of their collectives cross the network", spec->tp, per_node);
+        plan_remark(remarks,
+                    "tensor parallel groups of " PLAN_D " do not fit evenly in nodes of " PLAN_D
+                    ": some of their collectives cross the network",
+                    spec->tp, per_node);
     if (spec->tp > shape->kv_heads)
-        plan_remark(remarks, "each of the " PLAN_D " key/value heads is repeated on " PLAN_D
-                    " tensor parallel ranks", shape->kv_heads, spec->tp / shape->kv_heads);
+        plan_remark(remarks,
+                    "each of the " PLAN_D " key/value heads is repeated on " PLAN_D
+                    " tensor parallel ranks",
+                    shape->kv_heads, spec->tp / shape->kv_heads);
 }
 
 gboolean
 plan_resolve_degrees(PlanSpec *spec, const LlmShape *shape, const ClusterSystem *system,
                      GPtrArray *remarks, GError **error)
 {
-    if (!check_positive(spec, error) || !check_supported(spec, error) || !resolve_gpus(spec, error) ||
-        !check_tp(spec, shape, error) || !check_dtype(spec, system, error))
+    if (!check_positive(spec, error) || !check_supported(spec, error) ||
+        !resolve_gpus(spec, error) || !check_tp(spec, shape, error) ||
+        !check_dtype(spec, system, error))
         return FALSE;
     if (spec->tp == 1)
         spec->sequence_parallel = FALSE; /* it cuts by tp: nothing to cut */

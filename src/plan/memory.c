@@ -1,4 +1,5 @@
-/* What one GPU holds: parameters, gradients, optimizer state, activations, buffers (SPEC.md 9 and 10). */
+/* What one GPU holds: parameters, gradients, optimizer state, activations, buffers (SPEC.md 9 and
+ * 10). */
 #include "config.h"
 
 #include <math.h>
@@ -29,7 +30,8 @@ plan_stage_parameters(const Plan *plan, gint64 stage)
         n += embedding_rows(plan) * shape->hidden + p.position + p.embedding_norm;
     if (stage == plan->n_stages - 1) {
         n += p.final_norm;
-        if (!shape->tied || plan->spec.pp > 1) /* the head, or the last stage's copy of the embedding */
+        if (!shape->tied ||
+            plan->spec.pp > 1) /* the head, or the last stage's copy of the embedding */
             n += embedding_rows(plan) * shape->hidden;
         if (shape->head_bias)
             n += embedding_rows(plan);
@@ -60,8 +62,8 @@ plan_gradient_bytes(const Plan *plan)
     return plan->spec.gradient_fp32 ? 4 : plan_parameter_bytes(plan);
 }
 
-/* Bytes of optimizer state per parameter: Adam's two fp32 moments, the fp32 master copy when the weights
- * are 16-bit, and Megatron's fp32 copy of 16-bit gradients (DeepSpeed casts as it goes). */
+/* Bytes of optimizer state per parameter: Adam's two fp32 moments, the fp32 master copy when the
+ * weights are 16-bit, and Megatron's fp32 copy of 16-bit gradients (DeepSpeed casts as it goes). */
 static gint64
 optimizer_bytes_each(const Plan *plan)
 {
@@ -70,9 +72,9 @@ optimizer_bytes_each(const Plan *plan)
     return plan_gradient_bytes(plan) == 4 || plan->spec.deepspeed_pipeline ? 12 : 16;
 }
 
-/* Whole-sequence buffer that sequence parallel all-gathers into, and receive buffers of the pipeline: one
- * tensor each way; interleaved runs with groups N > P receive up to N - P tensors ahead on the first
- * rank (forward) and the last (backward) (SPEC.md 2, M3). */
+/* Whole-sequence buffer that sequence parallel all-gathers into, and receive buffers of the
+ * pipeline: one tensor each way; interleaved runs with groups N > P receive up to N - P tensors
+ * ahead on the first rank (forward) and the last (backward) (SPEC.md 2, M3). */
 static gint64
 communication_bytes(const Plan *plan, gint64 pp_rank)
 {
@@ -154,8 +156,9 @@ plan_stage_logits_bytes(const Plan *plan, gint64 stage)
     return whole(llm_transient_bytes(plan->shape, &plan->cut, LLM_PIECE_HEAD));
 }
 
-/* [s/cp (/t with sequence parallel), b, h] in the pipeline's dtype; without it every tensor parallel rank
- * sends the whole tensor, unless scatter-gather cuts it by t on the way (SPEC.md 6.1). */
+/* [s/cp (/t with sequence parallel), b, h] in the pipeline's dtype; without it every tensor
+ * parallel rank sends the whole tensor, unless scatter-gather cuts it by t on the way (SPEC.md
+ * 6.1). */
 gint64
 plan_p2p_bytes(const Plan *plan)
 {

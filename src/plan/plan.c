@@ -32,7 +32,7 @@ plan_remark(GPtrArray *remarks, const char *format, ...)
 PlanSpec
 plan_spec_default(void)
 {
-    return (PlanSpec) {
+    return (PlanSpec){
         .tp = 1,
         .pp = 1,
         .cp = 1,
@@ -57,8 +57,8 @@ plan_spec_default(void)
     };
 }
 
-/* Megatron's: blocking batches without interleaving, overlapped sends and receives with it; PyTorch's
- * runtime and schedules from files post every send at once (SPEC.md 2). */
+/* Megatron's: blocking batches without interleaving, overlapped sends and receives with it;
+ * PyTorch's runtime and schedules from files post every send at once (SPEC.md 2). */
 static PlanP2p
 p2p_of(const PlanSpec *spec)
 {
@@ -90,10 +90,12 @@ static gboolean
 check_values(const PlanSpec *spec, GError **error)
 {
     if (spec->bucket_elements < 0)
-        return plan_refuse(error, "--bucket-size: " PLAN_D " is negative; write a number of elements",
+        return plan_refuse(error,
+                           "--bucket-size: " PLAN_D " is negative; write a number of elements",
                            spec->bucket_elements);
     if (!(spec->clip >= 0))
-        return plan_refuse(error, "--clip: %g is negative; write a norm, or 0 for none", spec->clip);
+        return plan_refuse(error, "--clip: %g is negative; write a norm, or 0 for none",
+                           spec->clip);
     return TRUE;
 }
 
@@ -102,7 +104,7 @@ cut_of(const Plan *plan)
 {
     const PlanSpec *spec = &plan->spec;
 
-    return (LlmCut) {
+    return (LlmCut){
         .tp = spec->tp,
         .cp = spec->cp,
         .sequence_parallel = spec->sequence_parallel,

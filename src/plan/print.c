@@ -3,9 +3,9 @@
 
 #include "plan/plan.h"
 
-static const char *const recomputes[] = { "none", "selective", "full" };
-static const char *const attentions[] = { "flash", "unfused" };
-static const char *const p2ps[] = { "auto", "ideal", "async", "blocking", "overlapped", "fused" };
+static const char *const recomputes[] = {"none", "selective", "full"};
+static const char *const attentions[] = {"flash", "unfused"};
+static const char *const p2ps[] = {"auto", "ideal", "async", "blocking", "overlapped", "fused"};
 
 static void
 print_count(GString *text, const char *name, gint64 value)

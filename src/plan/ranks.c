@@ -1,7 +1,7 @@
 /* Global rank <-> place in the grid, and process groups.
  *
- * Order tp-cp-ep-dp-pp, tp fastest: rank = tp + TP (cp + CP (dp + DP pp)), as Megatron deals out ranks; so a
- * tensor parallel group is neighbours in a node and pipeline stages are far apart. */
+ * Order tp-cp-ep-dp-pp, tp fastest: rank = tp + TP (cp + CP (dp + DP pp)), as Megatron deals out
+ * ranks; so a tensor parallel group is neighbours in a node and pipeline stages are far apart. */
 #include "config.h"
 
 #include "plan/plan.h"
@@ -22,7 +22,7 @@ plan_place(const Plan *plan, guint rank)
     const PlanSpec *s = &plan->spec;
 
     g_assert(rank < plan->gpus);
-    return (PlanPlace) {
+    return (PlanPlace){
         .tp = rank % s->tp,
         .cp = rank / s->tp % s->cp,
         .dp = rank / (s->tp * s->cp) % s->dp,

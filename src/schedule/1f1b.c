@@ -36,7 +36,8 @@ peak(const ScheduleParams *p, guint rank)
 
 const ScheduleType schedule_1f1b = {
     .name = "1f1b",
-    .summary = "one forward, one backward in turn: GPipe's bubble, at most P microbatches in memory",
+    .summary =
+        "one forward, one backward in turn: GPipe's bubble, at most P microbatches in memory",
     .min_vpp = 1,
     .max_vpp = 1,
     .placement = schedule_place_in_loop,

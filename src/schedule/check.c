@@ -23,15 +23,16 @@ has(guint8 done, ScheduleKind kind)
 
 /* Set the error, "NAME: row R: TOKEN ..."; rows count from 1 as in the file. Returns FALSE. */
 static gboolean
-complain(const Schedule *s, guint rank, const ScheduleToken *t, ScheduleError code, const char *what,
-         GError **error)
+complain(const Schedule *s, guint rank, const ScheduleToken *t, ScheduleError code,
+         const char *what, GError **error)
 {
-    g_set_error(error, SCHEDULE_ERROR, code, "%s: row %u (rank %u): %u%c%u %s", s->name, rank + 1, rank,
-                t->stage, schedule_kind_letter(t->kind), t->microbatch, what);
+    g_set_error(error, SCHEDULE_ERROR, code, "%s: row %u (rank %u): %u%c%u %s", s->name, rank + 1,
+                rank, t->stage, schedule_kind_letter(t->kind), t->microbatch, what);
     return FALSE;
 }
 
-/* One rank's list by itself: each token is in range, at home, once, and after what it needs there. */
+/* One rank's list by itself: each token is in range, at home, once, and after what it needs there.
+ * */
 static gboolean
 check_rank(const Progress *p, guint rank, GError **error)
 {
@@ -43,12 +44,14 @@ check_rank(const Progress *p, guint rank, GError **error)
         if (t->stage >= s->n_stages || t->microbatch >= s->params.microbatches)
             return complain(s, rank, t, SCHEDULE_ERROR_ILLEGAL, "is out of range", error);
         if (s->rank_of[t->stage] != rank)
-            return complain(s, rank, t, SCHEDULE_ERROR_ILLEGAL, "belongs to another rank's stage", error);
+            return complain(s, rank, t, SCHEDULE_ERROR_ILLEGAL, "belongs to another rank's stage",
+                            error);
 
         guint8 *done = cell(p, t->stage, t->microbatch);
         gboolean backward = has(*done, SCHEDULE_B) || has(*done, SCHEDULE_I);
         if (has(*done, t->kind))
-            return complain(s, rank, t, SCHEDULE_ERROR_ILLEGAL, "is there twice; remove one", error);
+            return complain(s, rank, t, SCHEDULE_ERROR_ILLEGAL, "is there twice; remove one",
+                            error);
         if (t->kind != SCHEDULE_F && !has(*done, SCHEDULE_F))
             return complain(s, rank, t, SCHEDULE_ERROR_ILLEGAL,
                             "comes before its forward; move it behind the F", error);
@@ -71,20 +74,21 @@ check_complete(const Progress *p, GError **error)
     for (guint stage = 0; stage < s->n_stages; stage++)
         for (guint m = 0; m < s->params.microbatches; m++) {
             guint8 done = *cell(p, stage, m);
-            ScheduleKind missing = !has(done, SCHEDULE_F)                           ? SCHEDULE_F
+            ScheduleKind missing = !has(done, SCHEDULE_F)                             ? SCHEDULE_F
                                    : !has(done, SCHEDULE_B) && !has(done, SCHEDULE_I) ? SCHEDULE_B
                                                                                       : SCHEDULE_W;
             if (has(done, SCHEDULE_F) &&
                 (has(done, SCHEDULE_B) || (has(done, SCHEDULE_I) && has(done, SCHEDULE_W))))
                 continue;
-            ScheduleToken t = { .kind = missing, .stage = (guint16)stage, .microbatch = m };
+            ScheduleToken t = {.kind = missing, .stage = (guint16)stage, .microbatch = m};
             return complain(s, s->rank_of[stage], &t, SCHEDULE_ERROR_INCOMPLETE,
                             "is missing; every stage runs every microbatch", error);
         }
     return TRUE;
 }
 
-/* Inputs from other stages are there: F after F of the stage before, I or B after I or B of the next. */
+/* Inputs from other stages are there: F after F of the stage before, I or B after I or B of the
+ * next. */
 static gboolean
 ready(const Progress *p, const ScheduleToken *t)
 {
@@ -96,7 +100,8 @@ ready(const Progress *p, const ScheduleToken *t)
     return has(next, SCHEDULE_B) || has(next, SCHEDULE_I);
 }
 
-/* Run all lists in order without times: they reach the end, or some ranks wait for each other for ever. */
+/* Run all lists in order without times: they reach the end, or some ranks wait for each other for
+ * ever. */
 static gboolean
 check_runs(Progress *p, GError **error)
 {
@@ -118,10 +123,10 @@ check_runs(Progress *p, GError **error)
     }
     for (guint r = 0; r < s->params.pp; r++)
         if (at[r] < s->ranks[r]->len)
-            return complain(s, r, &g_array_index(s->ranks[r], ScheduleToken, at[r]),
-                            SCHEDULE_ERROR_ILLEGAL,
-                            "waits for ever: the ranks wait for each other in a circle; change the order",
-                            error);
+            return complain(
+                s, r, &g_array_index(s->ranks[r], ScheduleToken, at[r]), SCHEDULE_ERROR_ILLEGAL,
+                "waits for ever: the ranks wait for each other in a circle; change the order",
+                error);
     return TRUE;
 }
 
@@ -134,14 +139,15 @@ schedule_check(const Schedule *s, GError **error)
         n_tokens += s->ranks[r]->len;
     if (n_tokens < 2 * cells) { /* before cells are allocated: indices in a file may be absurd */
         g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_INCOMPLETE,
-                    "%s: %" G_GUINT64_FORMAT " operations are too few for %u stages and %u microbatches; "
+                    "%s: %" G_GUINT64_FORMAT
+                    " operations are too few for %u stages and %u microbatches; "
                     "every stage runs one F and one B (or I and W) for every microbatch",
                     s->name, n_tokens, s->n_stages, s->params.microbatches);
         return FALSE;
     }
 
     g_autofree guint8 *done = g_new0(guint8, cells);
-    Progress p = { .s = s, .done = done };
+    Progress p = {.s = s, .done = done};
     for (guint r = 0; r < s->params.pp; r++)
         if (!check_rank(&p, r, error))
             return FALSE;

@@ -1,4 +1,5 @@
-/* Schedules as text: PyTorch's compute-only CSV, one line a rank, "0F0,0F1,1B0" (stage, kind, microbatch). */
+/* Schedules as text: PyTorch's compute-only CSV, one line a rank, "0F0,0F1,1B0" (stage, kind,
+ * microbatch). */
 #include "config.h"
 
 #include "schedule/schedule.h"
@@ -57,7 +58,8 @@ parse_token(const char *text, ScheduleToken *ret, const char **ret_why)
     guint stage, microbatch;
 
     if (text[0] == '(') {
-        *ret_why = "overlapped pairs are not supported; write the two operations one after the other";
+        *ret_why =
+            "overlapped pairs are not supported; write the two operations one after the other";
         return FALSE;
     }
     *ret_why = "write STAGE, one of F B I W, MICROBATCH, as in '3F0'";
@@ -69,9 +71,8 @@ parse_token(const char *text, ScheduleToken *ret, const char **ret_why)
     at++;
     if (!parse_number(&at, MAX_MICROBATCH, &microbatch) || *at != '\0')
         return FALSE;
-    *ret = (ScheduleToken) {
-        .kind = (guint8)(letter - letters), .stage = (guint16)stage, .microbatch = microbatch
-    };
+    *ret = (ScheduleToken){
+        .kind = (guint8)(letter - letters), .stage = (guint16)stage, .microbatch = microbatch};
     return TRUE;
 }
 
@@ -87,8 +88,8 @@ parse_row(const char *name, guint row, const char *line, GArray *ret_tokens, GEr
             continue; /* an idle slot */
         if (!parse_token(text, &token, &why)) {
             g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_ILLEGAL,
-                        "%s: row %u, column %u: '%.40s' is not an operation; %s", name, row + 1, c + 1,
-                        text, why);
+                        "%s: row %u, column %u: '%.40s' is not an operation; %s", name, row + 1,
+                        c + 1, text, why);
             return FALSE;
         }
         g_array_append_val(ret_tokens, token);
@@ -113,9 +114,11 @@ infer_placement(Schedule *s, GError **error)
             const ScheduleToken *t = &g_array_index(s->ranks[r], ScheduleToken, i);
             guint home = s->rank_of[t->stage];
             if (home != NOWHERE && home != r) {
-                g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_ILLEGAL,
-                            "%s: row %u: stage %u is also on row %u; a stage lives on one rank (schedules "
-                            "with two model copies are not supported)", s->name, r + 1, t->stage, home + 1);
+                g_set_error(
+                    error, SCHEDULE_ERROR, SCHEDULE_ERROR_ILLEGAL,
+                    "%s: row %u: stage %u is also on row %u; a stage lives on one rank (schedules "
+                    "with two model copies are not supported)",
+                    s->name, r + 1, t->stage, home + 1);
                 return FALSE;
             }
             stages_on[r] += home == NOWHERE;
@@ -126,15 +129,15 @@ infer_placement(Schedule *s, GError **error)
     for (guint i = 0; i < n_stages; i++)
         if (s->rank_of[i] == NOWHERE) {
             g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_INCOMPLETE,
-                        "%s: stage %u is on no row; number the stages 0 to %u without gaps", s->name, i,
-                        n_stages - 1);
+                        "%s: stage %u is on no row; number the stages 0 to %u without gaps",
+                        s->name, i, n_stages - 1);
             return FALSE;
         }
     for (guint r = 0; r < s->params.pp; r++)
         if (stages_on[r] != stages_on[0] || stages_on[r] == 0) {
             g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_ILLEGAL,
-                        "%s: row %u holds %u stages and row 1 holds %u; give every rank as many", s->name,
-                        r + 1, stages_on[r], stages_on[0]);
+                        "%s: row %u holds %u stages and row 1 holds %u; give every rank as many",
+                        s->name, r + 1, stages_on[r], stages_on[0]);
             return FALSE;
         }
     s->n_stages = n_stages;
@@ -152,9 +155,10 @@ schedule_parse_csv(const char *name, const char *text, GError **error)
     while (n > 0 && g_strstrip(lines[n - 1])[0] == '\0')
         n--;
     if (n == 0 || n > G_MAXUINT16) {
-        g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_INCOMPLETE,
-                    "%s: holds %u rows; write one line a pipeline rank (at most %u), as in '0F0,0B0'", name,
-                    n, G_MAXUINT16);
+        g_set_error(
+            error, SCHEDULE_ERROR, SCHEDULE_ERROR_INCOMPLETE,
+            "%s: holds %u rows; write one line a pipeline rank (at most %u), as in '0F0,0B0'", name,
+            n, G_MAXUINT16);
         return NULL;
     }
 

@@ -1,8 +1,8 @@
 /* GPipe: all forwards, then all backwards.
  *
- * Rank r: F(r,0..M-1), then B in the same order (first in first out, PyTorch's ScheduleGPipe) or in the
- * reverse one (last in first out, the GPipe paper). Both have makespan (M + P - 1)(F + B) and keep M
- * activations on every rank (SPEC.md 3.2). */
+ * Rank r: F(r,0..M-1), then B in the same order (first in first out, PyTorch's ScheduleGPipe) or in
+ * the reverse one (last in first out, the GPipe paper). Both have makespan (M + P - 1)(F + B) and
+ * keep M activations on every rank (SPEC.md 3.2). */
 #include "config.h"
 
 #include "schedule/types.h"
@@ -45,7 +45,8 @@ peak(const ScheduleParams *p, guint rank)
 
 const ScheduleType schedule_gpipe = {
     .name = "gpipe",
-    .summary = "all forwards, then all backwards in the same order: every microbatch stays in memory",
+    .summary =
+        "all forwards, then all backwards in the same order: every microbatch stays in memory",
     .min_vpp = 1,
     .max_vpp = 1,
     .placement = schedule_place_in_loop,

@@ -1,9 +1,10 @@
 /* Interleaved 1F1B as Megatron-LM runs it, with its microbatch group size N.
  *
- * Virtual microbatches k = 0..M*V-1 are (m, c) in groups of N microbatches: all of a group on chunk 0,
- * then on chunk 1, ...  Rank r warms up with w = min(2(P-1-r) + (V-1)N, M V) forwards, then alternates.
- * The k-th backward has the microbatch of the k-th forward and the mirrored chunk V-1-c.
- * Per-chunk times: makespan (M V + P - 1)(F + B); live chunks min(w + 1, M V) (SPEC.md 3.4). */
+ * Virtual microbatches k = 0..M*V-1 are (m, c) in groups of N microbatches: all of a group on chunk
+ * 0, then on chunk 1, ...  Rank r warms up with w = min(2(P-1-r) + (V-1)N, M V) forwards, then
+ * alternates. The k-th backward has the microbatch of the k-th forward and the mirrored chunk
+ * V-1-c. Per-chunk times: makespan (M V + P - 1)(F + B); live chunks min(w + 1, M V) (SPEC.md 3.4).
+ * */
 #include "config.h"
 
 #include "schedule/types.h"
@@ -24,19 +25,24 @@ refuse(const ScheduleParams *p)
     guint P = p->pp, M = p->microbatches, N = group_size(p);
 
     if (P < 2)
-        return g_strdup("interleaving needs at least 2 pipeline ranks and there is 1; raise --pp, or use "
-                        "--schedule 1f1b with --vpp 1");
+        return g_strdup(
+            "interleaving needs at least 2 pipeline ranks and there is 1; raise --pp, or use "
+            "--schedule 1f1b with --vpp 1");
     if (N < P)
-        return g_strdup_printf("the microbatch group of %u is smaller than the %u pipeline ranks; give a "
-                               "group of at least %u", N, P, P);
+        return g_strdup_printf(
+            "the microbatch group of %u is smaller than the %u pipeline ranks; give a "
+            "group of at least %u",
+            N, P, P);
     if (N > M)
-        return g_strdup_printf("interleaving over %u pipeline ranks runs microbatches in groups of %u and "
-                               "there are only %u; raise --microbatches to at least %u or lower --pp",
-                               P, N, M, N);
+        return g_strdup_printf(
+            "interleaving over %u pipeline ranks runs microbatches in groups of %u and "
+            "there are only %u; raise --microbatches to at least %u or lower --pp",
+            P, N, M, N);
     if (M % N != 0 && M % N < P)
-        return g_strdup_printf("%u microbatches leave a last group of %u (groups of %u), which is less than "
-                               "the %u pipeline ranks; use %u or %u microbatches", M, M % N, N, P, M - M % N,
-                               N == P ? M - M % N + N : M - M % N + P);
+        return g_strdup_printf(
+            "%u microbatches leave a last group of %u (groups of %u), which is less than "
+            "the %u pipeline ranks; use %u or %u microbatches",
+            M, M % N, N, P, M - M % N, N == P ? M - M % N + N : M - M % N + P);
     return NULL;
 }
 
@@ -56,7 +62,7 @@ new_order(const ScheduleParams *p)
     for (guint first = 0; first < M; first += N)
         for (guint c = 0; c < p->vpp; c++)
             for (guint m = first; m < MIN(first + N, M); m++)
-                order[n++] = (Virtual) { .microbatch = m, .chunk = c };
+                order[n++] = (Virtual){.microbatch = m, .chunk = c};
     g_assert(n == M * p->vpp);
     return order;
 }
@@ -69,10 +75,12 @@ build(const ScheduleParams *p, guint rank, GArray *ret_tokens)
 
     for (guint k = 0; k < total + warmup; k++) {
         if (k < total)
-            schedule_append(ret_tokens, SCHEDULE_F, order[k].chunk * p->pp + rank, order[k].microbatch);
+            schedule_append(ret_tokens, SCHEDULE_F, order[k].chunk * p->pp + rank,
+                            order[k].microbatch);
         if (k >= warmup) {
             const Virtual *v = &order[k - warmup];
-            schedule_append(ret_tokens, SCHEDULE_B, (p->vpp - 1 - v->chunk) * p->pp + rank, v->microbatch);
+            schedule_append(ret_tokens, SCHEDULE_B, (p->vpp - 1 - v->chunk) * p->pp + rank,
+                            v->microbatch);
         }
     }
 }
@@ -91,7 +99,8 @@ peak(const ScheduleParams *p, guint rank)
 
 const ScheduleType schedule_interleaved_megatron = {
     .name = "interleaved_megatron",
-    .summary = "1F1B over V chunks a rank (also 'interleaved'): bubble / V, more messages and memory",
+    .summary =
+        "1F1B over V chunks a rank (also 'interleaved'): bubble / V, more messages and memory",
     .min_vpp = 2,
     .max_vpp = G_MAXUINT16,
     .refuse = refuse,

@@ -1,8 +1,10 @@
-/* Interleaved 1F1B as PyTorch runs it (ScheduleInterleaved1F1B), which takes more microbatch counts.
+/* Interleaved 1F1B as PyTorch runs it (ScheduleInterleaved1F1B), which takes more microbatch
+ * counts.
  *
- * rounds = max(1, M div P), M mod rounds = 0, G = M / rounds microbatches a round. Rank r warms up with
- * w = min((V-1)G + 2(P-1-r), M V) forwards. Forward step k works on chunk (k div G) mod V, backward step
- * k >= w on chunk V-1 - ((k-w) div G) mod V; a stage takes its microbatches in order (SPEC.md 3.5). */
+ * rounds = max(1, M div P), M mod rounds = 0, G = M / rounds microbatches a round. Rank r warms up
+ * with w = min((V-1)G + 2(P-1-r), M V) forwards. Forward step k works on chunk (k div G) mod V,
+ * backward step k >= w on chunk V-1 - ((k-w) div G) mod V; a stage takes its microbatches in order
+ * (SPEC.md 3.5). */
 #include "config.h"
 
 #include "schedule/types.h"
@@ -19,9 +21,10 @@ refuse(const ScheduleParams *p)
     guint M = p->microbatches, rounds = rounds_of(p);
 
     if (M % rounds != 0)
-        return g_strdup_printf("%u microbatches over %u pipeline ranks make %u rounds, which do not divide "
-                               "them; use %u or %u microbatches", M, p->pp, rounds, rounds * p->pp,
-                               (rounds + 1) * p->pp);
+        return g_strdup_printf(
+            "%u microbatches over %u pipeline ranks make %u rounds, which do not divide "
+            "them; use %u or %u microbatches",
+            M, p->pp, rounds, rounds * p->pp, (rounds + 1) * p->pp);
     return NULL;
 }
 
@@ -68,7 +71,8 @@ peak(const ScheduleParams *p, guint rank)
 
 const ScheduleType schedule_interleaved_torch = {
     .name = "interleaved_torch",
-    .summary = "PyTorch's interleaved 1F1B: rounds of at least P microbatches, any number that divides",
+    .summary =
+        "PyTorch's interleaved 1F1B: rounds of at least P microbatches, any number that divides",
     .min_vpp = 2,
     .max_vpp = G_MAXUINT16,
     .refuse = refuse,

@@ -22,18 +22,15 @@ const ScheduleType *const schedule_types[] = {
 static const struct {
     const char *alias, *name;
 } aliases[] = {
-    { "interleaved", "interleaved_megatron" },
-    { "interleaved-1f1b", "interleaved_megatron" },
-    { "interleaved_1f1b", "interleaved_megatron" },
-    { "gpipe-lifo", "gpipe_lifo" },
-    { "interleaved-megatron", "interleaved_megatron" },
-    { "interleaved-torch", "interleaved_torch" },
+    {"interleaved", "interleaved_megatron"},          {"interleaved-1f1b", "interleaved_megatron"},
+    {"interleaved_1f1b", "interleaved_megatron"},     {"gpipe-lifo", "gpipe_lifo"},
+    {"interleaved-megatron", "interleaved_megatron"}, {"interleaved-torch", "interleaved_torch"},
 };
 
 const ScheduleType *
 schedule_find(const char *name, GError **error)
 {
-    const char *names[G_N_ELEMENTS(schedule_types)] = { NULL };
+    const char *names[G_N_ELEMENTS(schedule_types)] = {NULL};
     const char *wanted = name;
 
     for (guint i = 0; i < G_N_ELEMENTS(aliases); i++)
@@ -47,9 +44,11 @@ schedule_find(const char *name, GError **error)
 
     g_autofree char *hint = conf_hint(name, names);
     g_autofree char *list = g_strjoinv(", ", (char **)names);
-    g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_UNKNOWN,
-                "--schedule: there is no schedule '%s'%s; the schedules are %s, interleaved (short for "
-                "interleaved_megatron), or a file ending in .csv", name, hint, list);
+    g_set_error(
+        error, SCHEDULE_ERROR, SCHEDULE_ERROR_UNKNOWN,
+        "--schedule: there is no schedule '%s'%s; the schedules are %s, interleaved (short for "
+        "interleaved_megatron), or a file ending in .csv",
+        name, hint, list);
     return NULL;
 }
 
@@ -63,9 +62,7 @@ schedule_place_in_loop(const ScheduleParams *p, guint *rank_of)
 void
 schedule_append(GArray *tokens, ScheduleKind kind, guint stage, guint microbatch)
 {
-    ScheduleToken token = {
-        .kind = (guint8)kind, .stage = (guint16)stage, .microbatch = microbatch
-    };
+    ScheduleToken token = {.kind = (guint8)kind, .stage = (guint16)stage, .microbatch = microbatch};
 
     g_array_append_val(tokens, token);
 }
@@ -75,26 +72,35 @@ static char *
 refuse_sizes(const ScheduleType *type, const ScheduleParams *p)
 {
     if (p->pp < 1 || p->microbatches < 1 || p->vpp < 1)
-        return g_strdup_printf("%u pipeline ranks, %u chunks and %u microbatches: each must be at least 1",
-                               p->pp, p->vpp, p->microbatches);
+        return g_strdup_printf(
+            "%u pipeline ranks, %u chunks and %u microbatches: each must be at least 1", p->pp,
+            p->vpp, p->microbatches);
     if (p->vpp < type->min_vpp)
-        return g_strdup_printf("it needs at least %u chunks a rank and --vpp is %u; write --vpp %u, or use "
-                               "--schedule 1f1b", type->min_vpp, p->vpp, type->min_vpp);
+        return g_strdup_printf(
+            "it needs at least %u chunks a rank and --vpp is %u; write --vpp %u, or use "
+            "--schedule 1f1b",
+            type->min_vpp, p->vpp, type->min_vpp);
     if (p->vpp > type->max_vpp && type->max_vpp == 1)
-        return g_strdup_printf("it has one chunk a rank and --vpp is %u; write --vpp 1, or use --schedule "
-                               "interleaved", p->vpp);
+        return g_strdup_printf(
+            "it has one chunk a rank and --vpp is %u; write --vpp 1, or use --schedule "
+            "interleaved",
+            p->vpp);
     if (p->vpp > type->max_vpp)
-        return g_strdup_printf("it has at most %u chunks a rank and --vpp is %u", type->max_vpp, p->vpp);
+        return g_strdup_printf("it has at most %u chunks a rank and --vpp is %u", type->max_vpp,
+                               p->vpp);
     if ((guint64)p->pp * p->vpp > G_MAXUINT16)
-        return g_strdup_printf("%u ranks of %u chunks are more than %u stages; lower --pp or --vpp", p->pp,
-                               p->vpp, G_MAXUINT16);
+        return g_strdup_printf("%u ranks of %u chunks are more than %u stages; lower --pp or --vpp",
+                               p->pp, p->vpp, G_MAXUINT16);
     if ((guint64)p->pp * p->vpp * p->microbatches > SCHEDULE_MAX_TOKENS / 2)
-        return g_strdup_printf("%u microbatches through %u stages are more than %u operations; lower the "
-                               "number of microbatches", p->microbatches, p->pp * p->vpp,
-                               SCHEDULE_MAX_TOKENS);
+        return g_strdup_printf(
+            "%u microbatches through %u stages are more than %u operations; lower the "
+            "number of microbatches",
+            p->microbatches, p->pp * p->vpp, SCHEDULE_MAX_TOKENS);
     if (!type->grouped && p->group != 0 && p->group != p->pp)
-        return g_strdup_printf("it has no microbatch groups and a group of %u was given; leave it out, or "
-                               "use --schedule interleaved", p->group);
+        return g_strdup_printf(
+            "it has no microbatch groups and a group of %u was given; leave it out, or "
+            "use --schedule interleaved",
+            p->group);
     return NULL;
 }
 
@@ -106,7 +112,8 @@ schedule_new(const ScheduleType *type, const ScheduleParams *params, GError **er
     if (why_not == NULL && type->refuse != NULL)
         why_not = type->refuse(params);
     if (why_not != NULL) {
-        g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_ILLEGAL, "schedule %s: %s", type->name, why_not);
+        g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_ILLEGAL, "schedule %s: %s", type->name,
+                    why_not);
         return NULL;
     }
 

@@ -6,12 +6,21 @@
 
 #define SCHEDULE_ERROR (schedule_error_quark())
 GQuark schedule_error_quark(void);
-typedef enum { SCHEDULE_ERROR_ILLEGAL, SCHEDULE_ERROR_UNKNOWN, SCHEDULE_ERROR_INCOMPLETE } ScheduleError;
+typedef enum {
+    SCHEDULE_ERROR_ILLEGAL,
+    SCHEDULE_ERROR_UNKNOWN,
+    SCHEDULE_ERROR_INCOMPLETE
+} ScheduleError;
 
-typedef enum { SCHEDULE_F, SCHEDULE_B, SCHEDULE_I, SCHEDULE_W } ScheduleKind; /* B = I and W in one */
+typedef enum {
+    SCHEDULE_F,
+    SCHEDULE_B,
+    SCHEDULE_I,
+    SCHEDULE_W
+} ScheduleKind; /* B = I and W in one */
 
 typedef struct {
-    guint8 kind; /* ScheduleKind */
+    guint8 kind;   /* ScheduleKind */
     guint16 stage; /* global stage 0..S-1 */
     guint32 microbatch;
 } ScheduleToken;
@@ -22,11 +31,11 @@ typedef struct {
 } ScheduleParams;
 
 typedef struct {
-    const char *name;   /* as on the command line and in JSON */
+    const char *name; /* as on the command line and in JSON */
     ScheduleParams params;
     guint n_stages;
-    guint *rank_of;     /* [n_stages] */
-    GArray **ranks;     /* [pp] of GArray of ScheduleToken */
+    guint *rank_of; /* [n_stages] */
+    GArray **ranks; /* [pp] of GArray of ScheduleToken */
 } Schedule;
 
 typedef struct {
@@ -37,7 +46,8 @@ typedef struct {
     char *(*refuse)(const ScheduleParams *p);
     void (*placement)(const ScheduleParams *p, guint *rank_of);
     void (*build)(const ScheduleParams *p, guint rank, GArray *ret_tokens);
-    /* Closed forms for equal stages, per-chunk times F, B (M0): makespan, or < 0 when there is none. */
+    /* Closed forms for equal stages, per-chunk times F, B (M0): makespan, or < 0 when there is
+     * none. */
     double (*makespan)(const ScheduleParams *p, double F, double B);
     /* Promised peak of live chunk activations on a rank (freed at the end of B). */
     guint (*peak)(const ScheduleParams *p, guint rank);
@@ -56,13 +66,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Schedule, schedule_free)
 /* At most this many tokens in all: 2*P*V*M is bounded before anything is allocated. */
 #define SCHEDULE_MAX_TOKENS (1u << 25)
 
-/* Every stage runs each F and each B (or I and W) once, on its rank, B after F, W after I, and the ranks
- * together reach the end (no cycle of waits between them). */
+/* Every stage runs each F and each B (or I and W) once, on its rank, B after F, W after I, and the
+ * ranks together reach the end (no cycle of waits between them). */
 gboolean schedule_check(const Schedule *s, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* PyTorch's compute-only CSV: one line per rank, "0F0,0F1,...". Caller frees. */
 char *schedule_format_csv(const Schedule *s);
-/* The same text read back. A stage lives on the rank whose line holds it; empty tokens (idle slots) are
- * skipped. Errors name row and column. `name` becomes the schedule's. The result has passed schedule_check. */
+/* The same text read back. A stage lives on the rank whose line holds it; empty tokens (idle slots)
+ * are skipped. Errors name row and column. `name` becomes the schedule's. The result has passed
+ * schedule_check. */
 Schedule *schedule_parse_csv(const char *name, const char *text, GError **error);
 Schedule *schedule_load_csv(const char *path, GError **error);
 /* 'F', 'B', 'I' or 'W'. */

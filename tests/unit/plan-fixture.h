@@ -62,13 +62,13 @@ fixture_llama3_8b(void)
 static inline ClusterSystem
 fixture_a100(void)
 {
-    return (ClusterSystem){.name = (char *)"dgx-a100-80g",
-                           .gpu_name = (char *)"A100",
-                           .peak_flops = {19500000000000, 156000000000000, 312000000000000,
-                                          312000000000000, 0},
-                           .gpus_per_node = 8,
-                           .nics_per_node = 8,
-                           .fixed_memory_bytes = 3000000000};
+    return (ClusterSystem){
+        .name = (char *)"dgx-a100-80g",
+        .gpu_name = (char *)"A100",
+        .peak_flops = {19500000000000, 156000000000000, 312000000000000, 312000000000000, 0},
+        .gpus_per_node = 8,
+        .nics_per_node = 8,
+        .fixed_memory_bytes = 3000000000};
 }
 
 static inline ClusterSystem

@@ -30,14 +30,16 @@ static const Case cases[] = {
     {20, 2, 1, 12, 7, NULL, 0, 0, "!are 19 of 20 layers and there is no stage between"},
     {20, 2, 1, 21, 0, NULL, 0, 0, "!the model has 20 layers"},
     {20, 4, 1, -1, 0, NULL, 0, 0, "!the model has 20 layers"},
-    {20, 4, 1, 3, 4, NULL, 0, 0, "!leave 13 of 20 layers, which do not divide over the other 2 ranks"},
+    {20, 4, 1, 3, 4, NULL, 0, 0,
+     "!leave 13 of 20 layers, which do not divide over the other 2 ranks"},
     {20, 4, 1, 10, 10, NULL, 0, 0, "!leave 0 of 20 layers"},
     {21, 4, 2, 5, 0, NULL, 0, 0, "!leave 16 of 21 layers, which do not divide over the other 3"},
     {17, 4, 2, 5, 0, NULL, 0, 0, "!the 5 layers of rank 0 do not divide over 2 chunks"},
     {20, 4, 1, 5, 0, NULL, 1, 0, "!leave out --account-for-embedding"},
     {40, 16, 1, 0, 0, NULL, 0, 0,
      "!40 layers do not divide over 16 stages (pp x vpp = 16 x 1); use another --pp, "
-     "--first-stage-layers and --last-stage-layers, or --stage-layers 3,3,3,3,3,3,3,3,2,2,2,2,2,2,2,2"},
+     "--first-stage-layers and --last-stage-layers, or --stage-layers "
+     "3,3,3,3,3,3,3,3,2,2,2,2,2,2,2,2"},
     {126, 8, 4, 0, 0, NULL, 0, 0,
      "!use --account-for-embedding --account-for-loss (126 + 2 over 32 is 4)"},
     {126, 16, 8, 0, 0, NULL, 0, 0, "!(126 + 2 over 128 is 1)"},

@@ -69,11 +69,11 @@ test_bytes_per_parameter(void)
         gint64 zero;
         double fixed, sharded; /* fixed + sharded / d */
     } modes[] = {
-        {CLUSTER_FP32, TRUE, FALSE, 0, 16, 0},    {CLUSTER_FP32, TRUE, FALSE, 1, 8, 8},
-        {CLUSTER_TF32, FALSE, FALSE, 1, 8, 8},    {CLUSTER_BF16, TRUE, FALSE, 0, 18, 0},
-        {CLUSTER_BF16, TRUE, FALSE, 1, 6, 12},    {CLUSTER_FP16, TRUE, FALSE, 1, 6, 12},
-        {CLUSTER_FP16, FALSE, FALSE, 0, 20, 0},   {CLUSTER_BF16, FALSE, FALSE, 1, 4, 16},
-        {CLUSTER_BF16, FALSE, TRUE, 0, 16, 0},    {CLUSTER_BF16, FALSE, TRUE, 1, 4, 12},
+        {CLUSTER_FP32, TRUE, FALSE, 0, 16, 0},  {CLUSTER_FP32, TRUE, FALSE, 1, 8, 8},
+        {CLUSTER_TF32, FALSE, FALSE, 1, 8, 8},  {CLUSTER_BF16, TRUE, FALSE, 0, 18, 0},
+        {CLUSTER_BF16, TRUE, FALSE, 1, 6, 12},  {CLUSTER_FP16, TRUE, FALSE, 1, 6, 12},
+        {CLUSTER_FP16, FALSE, FALSE, 0, 20, 0}, {CLUSTER_BF16, FALSE, FALSE, 1, 4, 16},
+        {CLUSTER_BF16, FALSE, TRUE, 0, 16, 0},  {CLUSTER_BF16, FALSE, TRUE, 1, 4, 12},
     };
     LlmShape shape = fixture_gpt3();
     ClusterSystem system = fixture_a100();
@@ -93,7 +93,8 @@ test_bytes_per_parameter(void)
         }
 }
 
-/* A model of about 7.5e9 parameters as in the ZeRO paper: 120 GB, and 31.4 GB with stage 1 on 64. */
+/* A model of about 7.5e9 parameters as in the ZeRO paper: 120 GB, and 31.4 GB with stage 1 on 64.
+ * */
 static void
 test_zero_paper(void)
 {
@@ -101,7 +102,7 @@ test_zero_paper(void)
         gint64 dp;
         double baseline_GB, stage1_GB;
     } rows[] = {
-        {1, 120.0000, 120.0000}, {4, 120.0000, 52.5000},    {16, 120.0000, 35.6250},
+        {1, 120.0000, 120.0000}, {4, 120.0000, 52.5000},   {16, 120.0000, 35.6250},
         {64, 120.0000, 31.4062}, {256, 120.0000, 30.3516}, {1024, 120.0000, 30.0879},
     };
     LlmShape shape = fixture_gpt3();
@@ -124,8 +125,9 @@ test_zero_paper(void)
         }
 }
 
-/* Megatron's own estimator from our pieces: matrices cut by pp and tp, norms by pp only, the embedding
- * (and the head, if untied, when there is one stage) on the most loaded stage; no biases, no positions. */
+/* Megatron's own estimator from our pieces: matrices cut by pp and tp, norms by pp only, the
+ * embedding (and the head, if untied, when there is one stage) on the most loaded stage; no biases,
+ * no positions. */
 static double
 megatron_estimate_MiB(const Plan *plan)
 {
@@ -156,7 +158,8 @@ test_megatron_reference(void)
     };
     ClusterSystem system = fixture_a100();
 
-    g_test_summary("its formula gives its figures exactly; our count without positions is within 0.2 %");
+    g_test_summary(
+        "its formula gives its figures exactly; our count without positions is within 0.2 %");
     for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
         PlanSpec spec = fixture_spec(rows[i].tp, rows[i].pp, rows[i].dp);
         spec.vpp = rows[i].vpp;

@@ -34,7 +34,8 @@ test_derived(void)
     ClusterSystem system = fixture_a100();
     PlanSpec spec = fixture_spec(1, 2, 0);
 
-    g_test_summary("nothing to cut by tp: no SP; a batch of whole groups; ZeRO 0 gathers no weights");
+    g_test_summary(
+        "nothing to cut by tp: no SP; a batch of whole groups; ZeRO 0 gathers no weights");
     spec.gpus = 14;
     spec.vpp = 2;
     spec.zero = 0;
@@ -87,12 +88,14 @@ test_refused_degrees(void)
         {G_MAXINT64, 1, 1, 1, 1, 1, 0, 0, "--tp: 9223372036854775807 is out of range"},
         {1 << 22, 1 << 22, 1 << 22, 1, 1, 1, 0, 0, "more than 4194304 GPUs"},
         {1 << 10, 1 << 10, 1 << 10, 1, 1, 1, 0, 0, "more than 4194304 GPUs"},
-        {8, 1, 0, 1, 1, 1, 7, 0, "7 GPUs are not a multiple of tp x pp x cp = 8 x 1 x 1 = 8; use 8 "
-                                 "GPUs, or make tp x pp x cp one of 1, 7"},
+        {8, 1, 0, 1, 1, 1, 7, 0,
+         "7 GPUs are not a multiple of tp x pp x cp = 8 x 1 x 1 = 8; use 8 "
+         "GPUs, or make tp x pp x cp one of 1, 7"},
         {8, 8, 0, 1, 1, 1, 1000, 0, "use 960 or 1024 GPUs"},
         {8, 8, 2, 1, 1, 1, 64, 0, "8 x 8 x 1 x 2 = 128 and --gpus is 64"},
-        {5, 1, 1, 1, 1, 1, 0, 0, "--tp: 5 does not divide the 96 attention heads of gpt3-175b; write "
-                                 "one of 1, 2, 3, 4, 6, 8, 12,"},
+        {5, 1, 1, 1, 1, 1, 0, 0,
+         "--tp: 5 does not divide the 96 attention heads of gpt3-175b; write "
+         "one of 1, 2, 3, 4, 6, 8, 12,"},
         {1, 1, 1, 2, 1, 1, 0, 0, "--cp: context parallelism (2) is not supported yet"},
         {1, 1, 8, 1, 8, 1, 0, 0, "--ep: expert parallelism (8) is not supported yet"},
         {1, 1, 1, 1, 1, 1, 0, 3, "--zero: stage 3 is not supported yet"},
@@ -121,16 +124,18 @@ test_kv_heads(void)
     ClusterSystem system = fixture_a100();
     PlanSpec spec = fixture_spec(16, 1, 1);
 
-    g_test_summary("8 key/value heads: tp 16 repeats each twice and says so; tp 4 of 6 heads is refused");
+    g_test_summary(
+        "8 key/value heads: tp 16 repeats each twice and says so; tp 4 of 6 heads is refused");
     g_autoptr(Plan) plan = fixture_plan(&spec, &shape, &system);
     g_assert_cmpuint(plan->remarks->len, >=, 2);
     shape.heads = 24;
     shape.kv_heads = 6;
     shape.ffn = 36864;
     spec.tp = 4;
-    fixture_refused(&spec, &shape, &system,
-                    "neither divides the 6 key/value heads nor is a multiple of them of llama3; write "
-                    "one of 1, 2, 3, 6, 12, 24");
+    fixture_refused(
+        &spec, &shape, &system,
+        "neither divides the 6 key/value heads nor is a multiple of them of llama3; write "
+        "one of 1, 2, 3, 6, 12, 24");
     shape = fixture_llama3_70b();
     shape.ffn = 28676;
     spec.tp = 8;
@@ -164,15 +169,18 @@ test_refused_batch(void)
         {1, 0, -4, 0, 0, "--microbatches: -4 is out of range"},
         {1, 0, 0, -1, 0, "--seq-length: -1 is out of range"},
         {1, 0, 0, 0, -1, "--group: -1 is out of range"},
-        {1, 0, 0, 0, (gint64)1 << 31, NULL}, /* no groups without chunks: nothing to derive from it */
+        {1, 0, 0, 0, (gint64)1 << 31,
+         NULL}, /* no groups without chunks: nothing to derive from it */
         {1, (gint64)1 << 40, 0, 0, 0, "--global-batch-size: 1099511627776 is out of range"},
         {(gint64)1 << 31, 0, (gint64)1 << 31, 0, 0, "are more than 2147483648 sequences"},
-        {2, 1001, 0, 0, 0, "1001 is not a multiple of micro-batch x dp = 2 x 4 = 8; write 1000 or 1008"},
+        {2, 1001, 0, 0, 0,
+         "1001 is not a multiple of micro-batch x dp = 2 x 4 = 8; write 1000 or 1008"},
         {2, 4, 0, 0, 0, "write 8, fewer replicas or a smaller micro-batch"},
         {2, 64, 4, 0, 0, "2 x 4 x 4 = 32 and --global-batch-size is 64 (8 microbatches)"},
         {1, 0, 0, 4096, 0, "4096 tokens need as many learned positions and gpt3-175b has 2048"},
-        {1, 0, 0, 1001, 0, "1001 is not a multiple of tp (sequence parallel) = 8; write 1000 or 1008, or "
-                           "--no-sequence-parallel"},
+        {1, 0, 0, 1001, 0,
+         "1001 is not a multiple of tp (sequence parallel) = 8; write 1000 or 1008, or "
+         "--no-sequence-parallel"},
     };
     LlmShape shape = fixture_gpt3();
     ClusterSystem system = fixture_a100();
@@ -191,7 +199,8 @@ test_refused_batch(void)
     }
 }
 
-/* A resolved spec gives the same plan, and global = micro x microbatches x dp, whatever was given. */
+/* A resolved spec gives the same plan, and global = micro x microbatches x dp, whatever was given.
+ * */
 static void
 test_resolved_is_fixed(void)
 {

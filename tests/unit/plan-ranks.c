@@ -4,7 +4,8 @@
 #include "plan-fixture.h"
 
 static Plan *
-new_grid(const LlmShape *shape, const ClusterSystem *system, gint64 tp, gint64 cp, gint64 dp, gint64 pp)
+new_grid(const LlmShape *shape, const ClusterSystem *system, gint64 tp, gint64 cp, gint64 dp,
+         gint64 pp)
 {
     PlanSpec spec = fixture_spec(tp, pp, dp);
     Plan *plan = fixture_plan(&spec, shape, system);
@@ -94,9 +95,12 @@ test_bijection_and_partition(void)
         gint64 cp = g_test_rand_int_range(1, 4), dp = g_test_rand_int_range(1, 6);
         g_autoptr(Plan) plan = new_grid(&shape, &system, tp, cp, dp, pp);
         const gint64 sizes[PLAN_N_GROUPS] = {
-            [PLAN_GROUP_TP] = tp,          [PLAN_GROUP_CP] = cp,
-            [PLAN_GROUP_DP] = dp * cp,     [PLAN_GROUP_PP] = pp,
-            [PLAN_GROUP_EMBEDDING] = MIN(pp, 2), [PLAN_GROUP_MODEL] = tp * pp,
+            [PLAN_GROUP_TP] = tp,
+            [PLAN_GROUP_CP] = cp,
+            [PLAN_GROUP_DP] = dp * cp,
+            [PLAN_GROUP_PP] = pp,
+            [PLAN_GROUP_EMBEDDING] = MIN(pp, 2),
+            [PLAN_GROUP_MODEL] = tp * pp,
             [PLAN_GROUP_WORLD] = plan->gpus,
         };
         for (guint rank = 0; rank < plan->gpus; rank++) {

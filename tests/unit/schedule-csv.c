@@ -9,7 +9,8 @@ test_round_trip(void)
     g_test_summary("what is written reads back to the same schedule, placement inferred");
     for (guint i = 0; schedule_types[i] != NULL; i++)
         for (guint pp = 2; pp <= 4; pp++) {
-            ScheduleParams params = { .pp = pp, .microbatches = 2 * pp, .vpp = schedule_types[i]->min_vpp };
+            ScheduleParams params = {
+                .pp = pp, .microbatches = 2 * pp, .vpp = schedule_types[i]->min_vpp};
             g_autoptr(Schedule) s = schedule_new(schedule_types[i], &params, NULL);
             g_autofree char *text = schedule_format_csv(s);
             GError *error = NULL;
@@ -49,22 +50,22 @@ test_bad_text(void)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        { "", "holds 0 rows" },
-        { "\n\n", "holds 0 rows" },
-        { "0F0,0X0\n", "row 1, column 2: '0X0' is not an operation; write STAGE" },
-        { "0F0,0B0\n1F0,1B\n", "row 2, column 2: '1B' is not" },
-        { "0F0,0B0,7\n", "column 3: '7' is not" },
-        { "0F0,0B-1\n", "column 2: '0B-1' is not" },
-        { "0F0 0B0\n", "column 1: '0F0 0B0' is not" },
-        { "0F0,(0F1;0B0)OVERLAP_F_B\n", "overlapped pairs are not supported" },
-        { "99999F0\n", "'99999F0' is not" },
-        { "0F99999999999999999999\n", "is not an operation" },
-        { "0F0,0B0\n0F1,0B1\n", "row 2: stage 0 is also on row 1" },
-        { "0F0,0B0\n2F0,2B0\n", "stage 1 is on no row" },
-        { "0F0,2F0,2B0,0B0\n1F0,1B0\n", "row 2 holds 1 stages and row 1 holds 2" },
-        { "0F0,0B0\n\n1F0,1B0\n", "row 2 holds 0 stages" },
-        { "0F0,0B0,0F1\n", "too few for 1 stages and 2 microbatches" },
-        { "0F16000000,0B16000000\n", "too few for 1 stages and 16000001 microbatches" },
+        {"", "holds 0 rows"},
+        {"\n\n", "holds 0 rows"},
+        {"0F0,0X0\n", "row 1, column 2: '0X0' is not an operation; write STAGE"},
+        {"0F0,0B0\n1F0,1B\n", "row 2, column 2: '1B' is not"},
+        {"0F0,0B0,7\n", "column 3: '7' is not"},
+        {"0F0,0B-1\n", "column 2: '0B-1' is not"},
+        {"0F0 0B0\n", "column 1: '0F0 0B0' is not"},
+        {"0F0,(0F1;0B0)OVERLAP_F_B\n", "overlapped pairs are not supported"},
+        {"99999F0\n", "'99999F0' is not"},
+        {"0F99999999999999999999\n", "is not an operation"},
+        {"0F0,0B0\n0F1,0B1\n", "row 2: stage 0 is also on row 1"},
+        {"0F0,0B0\n2F0,2B0\n", "stage 1 is on no row"},
+        {"0F0,2F0,2B0,0B0\n1F0,1B0\n", "row 2 holds 1 stages and row 1 holds 2"},
+        {"0F0,0B0\n\n1F0,1B0\n", "row 2 holds 0 stages"},
+        {"0F0,0B0,0F1\n", "too few for 1 stages and 2 microbatches"},
+        {"0F16000000,0B16000000\n", "too few for 1 stages and 16000001 microbatches"},
     };
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -82,7 +83,8 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/schedule/csv/round-trip", test_round_trip);
-    g_test_add_func("/schedule/csv/split-backward-and-idle-slots", test_split_backward_and_idle_slots);
+    g_test_add_func("/schedule/csv/split-backward-and-idle-slots",
+                    test_split_backward_and_idle_slots);
     g_test_add_func("/schedule/csv/bad-text-names-row-and-column", test_bad_text);
     return g_test_run();
 }

@@ -11,14 +11,14 @@ test_find(void)
     static const struct {
         const char *text, *name;
     } cases[] = {
-        { "naive", "naive" },
-        { "gpipe", "gpipe" },
-        { "gpipe_lifo", "gpipe_lifo" },
-        { "1f1b", "1f1b" },
-        { "1F1B", "1f1b" },
-        { "interleaved", "interleaved_megatron" },
-        { "interleaved_megatron", "interleaved_megatron" },
-        { "interleaved_torch", "interleaved_torch" },
+        {"naive", "naive"},
+        {"gpipe", "gpipe"},
+        {"gpipe_lifo", "gpipe_lifo"},
+        {"1f1b", "1f1b"},
+        {"1F1B", "1f1b"},
+        {"interleaved", "interleaved_megatron"},
+        {"interleaved_megatron", "interleaved_megatron"},
+        {"interleaved_torch", "interleaved_torch"},
     };
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -48,20 +48,22 @@ test_refusals(void)
         ScheduleParams params;
         const char *says;
     } cases[] = {
-        { "1f1b", { 0, 4, 1, 0 }, "0 pipeline ranks" },
-        { "1f1b", { 4, 0, 1, 0 }, "0 microbatches" },
-        { "1f1b", { 4, 8, 2, 0 }, "one chunk a rank and --vpp is 2" },
-        { "1f1b", { 4, 8, 1, 2 }, "no microbatch groups" },
-        { "1f1b", { 60000, 60000, 1, 0 }, "more than 33554432 operations" },
-        { "interleaved", { 4, 8, 1, 0 }, "at least 2 chunks" },
-        { "interleaved", { 40000, 40000, 2, 0 }, "more than 65535 stages" },
-        { "interleaved", { 1, 8, 2, 0 }, "at least 2 pipeline ranks" },
-        { "interleaved", { 4, 8, 2, 3 }, "group of 3 is smaller than the 4" },
-        { "interleaved", { 4, 2, 2, 0 }, "groups of 4 and there are only 2" },
-        { "interleaved", { 4, 10, 2, 0 }, "last group of 2 (groups of 4), which is less than the 4 pipeline "
-                                          "ranks; use 8 or 12 microbatches" },
-        { "interleaved", { 4, 7, 2, 5 }, "use 5 or 9 microbatches" },
-        { "interleaved_torch", { 4, 9, 2, 0 }, "use 8 or 12 microbatches" },
+        {"1f1b", {0, 4, 1, 0}, "0 pipeline ranks"},
+        {"1f1b", {4, 0, 1, 0}, "0 microbatches"},
+        {"1f1b", {4, 8, 2, 0}, "one chunk a rank and --vpp is 2"},
+        {"1f1b", {4, 8, 1, 2}, "no microbatch groups"},
+        {"1f1b", {60000, 60000, 1, 0}, "more than 33554432 operations"},
+        {"interleaved", {4, 8, 1, 0}, "at least 2 chunks"},
+        {"interleaved", {40000, 40000, 2, 0}, "more than 65535 stages"},
+        {"interleaved", {1, 8, 2, 0}, "at least 2 pipeline ranks"},
+        {"interleaved", {4, 8, 2, 3}, "group of 3 is smaller than the 4"},
+        {"interleaved", {4, 2, 2, 0}, "groups of 4 and there are only 2"},
+        {"interleaved",
+         {4, 10, 2, 0},
+         "last group of 2 (groups of 4), which is less than the 4 pipeline "
+         "ranks; use 8 or 12 microbatches"},
+        {"interleaved", {4, 7, 2, 5}, "use 5 or 9 microbatches"},
+        {"interleaved_torch", {4, 9, 2, 0}, "use 8 or 12 microbatches"},
     };
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -78,14 +80,14 @@ test_refusals(void)
 static void
 test_advice_is_legal(void)
 {
-    static const char *const names[] = { "interleaved_megatron", "interleaved_torch" };
+    static const char *const names[] = {"interleaved_megatron", "interleaved_torch"};
 
     for (guint i = 0; i < 2; i++)
         for (guint pp = 2; pp <= 6; pp++)
             for (guint m = pp; m < 40; m++)
                 for (guint n = pp; n <= (i == 0 ? m : pp); n++) {
                     const ScheduleType *type = schedule_find(names[i], NULL);
-                    ScheduleParams params = { .pp = pp, .microbatches = m, .vpp = 2, .group = n };
+                    ScheduleParams params = {.pp = pp, .microbatches = m, .vpp = 2, .group = n};
                     g_autofree char *why_not = type->refuse(&params);
                     const char *at = why_not == NULL ? NULL : strstr(why_not, "use ");
                     guint low, high;
@@ -109,7 +111,7 @@ token_at(Schedule *s, guint rank, guint i)
 static Schedule *
 new_small(void)
 {
-    ScheduleParams params = { .pp = 2, .microbatches = 2, .vpp = 1 };
+    ScheduleParams params = {.pp = 2, .microbatches = 2, .vpp = 1};
 
     return schedule_new(schedule_find("1f1b", NULL), &params, NULL);
 }
@@ -141,7 +143,7 @@ test_check_finds_faults(void)
     }
     {
         g_autoptr(Schedule) s = new_small();
-        *token_at(s, 0, 1) = (ScheduleToken) { SCHEDULE_B, 0, 1 };
+        *token_at(s, 0, 1) = (ScheduleToken){SCHEDULE_B, 0, 1};
         assert_bad(s, SCHEDULE_ERROR_ILLEGAL, "0B1 comes before its forward");
     }
     {
@@ -160,10 +162,11 @@ test_check_finds_faults(void)
         assert_bad(s, SCHEDULE_ERROR_ILLEGAL, "0W1 has no input gradient");
     }
     {
-        /* 0F0 0B0 0F1 0B1 | 1F1 1B1 1F0 1B0: rank 0 wants B0 before it gives F1, rank 1 wants F1 first. */
+        /* 0F0 0B0 0F1 0B1 | 1F1 1B1 1F0 1B0: rank 0 wants B0 before it gives F1, rank 1 wants F1
+         * first. */
         g_autoptr(Schedule) s = new_small();
-        *token_at(s, 0, 1) = (ScheduleToken) { SCHEDULE_B, 0, 0 };
-        *token_at(s, 0, 2) = (ScheduleToken) { SCHEDULE_F, 0, 1 };
+        *token_at(s, 0, 1) = (ScheduleToken){SCHEDULE_B, 0, 0};
+        *token_at(s, 0, 2) = (ScheduleToken){SCHEDULE_F, 0, 1};
         for (guint i = 0; i < 4; i++)
             token_at(s, 1, i)->microbatch ^= 1;
         assert_bad(s, SCHEDULE_ERROR_ILLEGAL, "wait for each other");

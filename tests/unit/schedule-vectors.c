@@ -1,13 +1,32 @@
-/* Every schedule against the published vectors: op lists letter by letter, peaks, and the times that an
- * independent list executor gets from the lists. */
+/* Every schedule against the published vectors: op lists letter by letter, peaks, and the times
+ * that an independent list executor gets from the lists. */
 #include "config.h"
 
 #include "schedule/schedule.h"
 
 enum {
-    COL_CASE, COL_SCHEDULE, COL_P, COL_M, COL_V, COL_F, COL_I, COL_W, COL_B_FULL, COL_COMM, COL_MAKESPAN,
-    COL_MAKESPAN_DEC, COL_BUSY, COL_MAX_SPAN, COL_IDLE_TOTAL, COL_IDLE_IDEAL, COL_IDLE_PER_RANK,
-    COL_SPAN_PER_RANK, COL_PEAK_I, COL_PEAK_W, COL_OPS_FILE, N_COLUMNS
+    COL_CASE,
+    COL_SCHEDULE,
+    COL_P,
+    COL_M,
+    COL_V,
+    COL_F,
+    COL_I,
+    COL_W,
+    COL_B_FULL,
+    COL_COMM,
+    COL_MAKESPAN,
+    COL_MAKESPAN_DEC,
+    COL_BUSY,
+    COL_MAX_SPAN,
+    COL_IDLE_TOTAL,
+    COL_IDLE_IDEAL,
+    COL_IDLE_PER_RANK,
+    COL_SPAN_PER_RANK,
+    COL_PEAK_I,
+    COL_PEAK_W,
+    COL_OPS_FILE,
+    N_COLUMNS
 };
 
 static char *
@@ -45,12 +64,12 @@ group_of(const char *name)
     return at == NULL ? 0 : (guint)number(at + 2);
 }
 
-/* The list executor: each rank in order; an op starts when its rank is free and its inputs, `comm` later
- * when they come from another rank, are there. */
+/* The list executor: each rank in order; an op starts when its rank is free and its inputs, `comm`
+ * later when they come from another rank, are there. */
 typedef struct {
     const Schedule *s;
     gint64 F, B, comm;
-    gint64 *f_end, *b_end; /* [stage][microbatch], -1: not done */
+    gint64 *f_end, *b_end;      /* [stage][microbatch], -1: not done */
     gint64 *start, *end, *busy; /* per rank */
 } Run;
 
@@ -96,7 +115,8 @@ run_schedule(Run *run)
         for (guint r = 0; r < s->params.pp; r++) {
             while (at[r] < s->ranks[r]->len) {
                 const ScheduleToken *t = &g_array_index(s->ranks[r], ScheduleToken, at[r]);
-                gint64 inputs = inputs_at(run, t), duration = t->kind == SCHEDULE_F ? run->F : run->B;
+                gint64 inputs = inputs_at(run, t),
+                       duration = t->kind == SCHEDULE_F ? run->F : run->B;
                 if (inputs < 0)
                     break;
                 gint64 begin = MAX(inputs, run->end[r]);
@@ -104,8 +124,9 @@ run_schedule(Run *run)
                     run->start[r] = begin;
                 run->end[r] = begin + duration;
                 run->busy[r] += duration;
-                (t->kind == SCHEDULE_F ? run->f_end : run->b_end)
-                    [t->stage * s->params.microbatches + t->microbatch] = run->end[r];
+                (t->kind == SCHEDULE_F
+                     ? run->f_end
+                     : run->b_end)[t->stage * s->params.microbatches + t->microbatch] = run->end[r];
                 moved = TRUE;
             }
         }
@@ -179,7 +200,10 @@ static void
 assert_times(const Schedule *s, char **row)
 {
     guint pp = s->params.pp;
-    Run run = { .s = s, .F = number(row[COL_F]), .B = number(row[COL_B_FULL]), .comm = number(row[COL_COMM]) };
+    Run run = {.s = s,
+               .F = number(row[COL_F]),
+               .B = number(row[COL_B_FULL]),
+               .comm = number(row[COL_COMM])};
     g_autofree gint64 *idle = g_new(gint64, pp), *span = g_new(gint64, pp);
 
     run_schedule(&run);
@@ -210,8 +234,10 @@ test_vectors(void)
     g_test_summary("op lists, peaks, makespan, busy, idle and span equal the vectors");
     for (guint i = 1; lines[i] != NULL && lines[i][0] != '\0'; i++) {
         g_auto(GStrv) row = g_strsplit(lines[i], ",", N_COLUMNS + 1);
-        ScheduleParams params = { .pp = (guint)number(row[COL_P]), .microbatches = (guint)number(row[COL_M]),
-                                  .vpp = (guint)number(row[COL_V]), .group = group_of(row[COL_CASE]) };
+        ScheduleParams params = {.pp = (guint)number(row[COL_P]),
+                                 .microbatches = (guint)number(row[COL_M]),
+                                 .vpp = (guint)number(row[COL_V]),
+                                 .group = group_of(row[COL_CASE])};
         g_test_message("%s", row[COL_CASE]);
         g_autoptr(Schedule) s = new_schedule(row[COL_SCHEDULE], params);
         g_autofree char *written = schedule_format_csv(s), *expected = read_data(row[COL_OPS_FILE]);
@@ -241,7 +267,7 @@ assert_closed_forms(const ScheduleType *type, ScheduleParams params, gint64 F, g
     double promise = type->makespan(&params, (double)F, (double)B);
     if (promise < 0)
         return;
-    Run run = { .s = s, .F = F, .B = B, .comm = 0 };
+    Run run = {.s = s, .F = F, .B = B, .comm = 0};
     run_schedule(&run);
     g_assert_cmpfloat((double)makespan_of(&run), ==, promise);
     run_clear(&run);
@@ -250,7 +276,7 @@ assert_closed_forms(const ScheduleType *type, ScheduleParams params, gint64 F, g
 static void
 test_closed_forms(void)
 {
-    static const gint64 times[][2] = { { 1, 1 }, { 1, 2 }, { 3, 5 }, { 4, 1 } };
+    static const gint64 times[][2] = {{1, 1}, {1, 2}, {3, 5}, {4, 1}};
     guint max_pp = g_test_slow() ? 8 : 5;
 
     g_test_summary("makespan and live activations equal each schedule's closed form over a sweep");
@@ -261,7 +287,8 @@ test_closed_forms(void)
                 for (guint v = type->min_vpp; v <= MIN(type->max_vpp, 4u); v++)
                     for (guint n = 0; n <= (type->grouped ? m : 0); n += n == 0 ? pp : 1)
                         for (guint t = 0; t < G_N_ELEMENTS(times); t++) {
-                            ScheduleParams params = { .pp = pp, .microbatches = m, .vpp = v, .group = n };
+                            ScheduleParams params = {
+                                .pp = pp, .microbatches = m, .vpp = v, .group = n};
                             assert_closed_forms(type, params, times[t][0], times[t][1]);
                         }
     }
@@ -271,12 +298,12 @@ test_closed_forms(void)
 static void
 test_three_sevenths(void)
 {
-    static const char *const names[] = { "gpipe", "gpipe_lifo", "1f1b" };
+    static const char *const names[] = {"gpipe", "gpipe_lifo", "1f1b"};
 
     for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
-        ScheduleParams params = { .pp = 4, .microbatches = 4, .vpp = 1 };
+        ScheduleParams params = {.pp = 4, .microbatches = 4, .vpp = 1};
         g_autoptr(Schedule) s = new_schedule(names[i], params);
-        Run run = { .s = s, .F = 1, .B = 1 };
+        Run run = {.s = s, .F = 1, .B = 1};
         run_schedule(&run);
         g_assert_cmpint(makespan_of(&run), ==, 14);
         g_assert_cmpint((makespan_of(&run) - run.busy[0]) * 7, ==, makespan_of(&run) * 3);
