@@ -60,6 +60,10 @@ sim_engine_use(SimEngine *e, guint32 first_meeting, guint n, guint32 resource, g
                double weight)
 {
     g_assert(n <= e->n_meetings && first_meeting <= e->n_meetings - n && !e->has_run);
+    g_assert(resource < e->fluid.n_resources && kind < SIM_LOADS);
+    g_assert(weight >= 0 && weight <= G_MAXDOUBLE);
+    if (weight == 0)
+        return;
     SimMeeting *m = e->meetings + first_meeting;
     for (guint i = 0; i < n;) { /* one node for each run of meetings that share a list so far */
         guint32 before = m[i].uses;

@@ -9,7 +9,16 @@
  * x it uses rate x * w_ik * L_k / D of resource i, w_ik being the weight that its meeting puts on
  * resource i for load kind k.  Speeds are the max-min fair solution under sum of rates <= capacity
  * (progressive filling with x <= 1), re-solved at every start and end, and only for the connected
- * component of activities and resources that changed.  Alone, an activity takes exactly D.
+ * component of activities and resources that changed.  Alone, an activity takes exactly D, unless its
+ * own rate exceeds a capacity C: then x = C / rate.  A disturbed end is rounded up to the next ns.
+ * Changes at one instant are solved together, once.
+ *
+ * At equal times events are taken in the order in which they were scheduled; when an op ends, the
+ * slots that waited for it go on first, by slot, then its own stream; the members of a meeting go on
+ * in the order in which they joined; ranks start in the order in which they were added.
+ *
+ * An engine is built, run once, and asked.  Misuse (unknown port, unequal work in one meeting, an
+ * eager meeting used twice) is the programmer's error and asserts.
  */
 #pragma once
 
@@ -28,10 +37,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimEngine, sim_engine_free)
 /* Capacity in load units per second, > 0. Returns the resource's id. */
 guint32 sim_engine_add_resource(SimEngine *e, double capacity_per_s);
 /* `members`: how many simulated ranks must join (>= 1; for eager sends 2). Returns the id;
- * `n` consecutive ids are made at once for indexed ports. */
+ * `n` consecutive ids are made at once for indexed ports.
+ *   SIM_JOIN_ALL, 1 member: starts at once; several streams may use it at the same time.
+ *   SIM_JOIN_ALL, more: may be used round after round by the same members; a stream in it waits for
+ *     the round's end, so that a member joins again only then (from one slot of each rank;
+ *     only a meeting of two may be of one rank's two slots).
+ *   SIM_JOIN_SEND and _RECV: one message each; make as many as there are messages (indexed ports). */
 guint32 sim_engine_add_meetings(SimEngine *e, guint members, guint n);
-/* Meetings first..first+n-1 put `weight` times the activity's load of kind `kind` on `resource`. The
- * list of uses is stored once for the range. */
+/* Meetings first..first+n-1 put `weight` (>= 0) times the activity's load of kind `kind` on `resource`.
+ * Stored once for the range. Several kinds on one resource add. An activity of no duration is over
+ * before it could disturb anyone, and its load is not counted. */
 void sim_engine_use(SimEngine *e, guint32 first_meeting, guint n, guint32 resource, guint kind,
                     double weight);
 /* A rank that runs `program` (borrowed); `ports` (copied) binds port -> meeting id. Returns its id. */
@@ -40,14 +55,16 @@ guint32 sim_engine_add_rank(SimEngine *e, const SimProgram *program, const guint
 
 /* The only hook for traces and time lines. Called in order of end times. NULL costs nothing. */
 typedef struct {
-    /* op `tag` of `call` ran on (rank, slot) from start to end. */
+    /* op `tag` of `call` ran on (rank, slot) from start to end. A rendezvous starts when the last
+     * member joined; a send starts and ends when it is at the head of its stream; a receive starts
+     * then and ends with the message. */
     void (*op)(void *user, guint32 rank, guint slot, guint32 tag, guint call, gint64 start_ns,
                gint64 end_ns);
     void *user;
 } SimProbe;
 void sim_engine_set_probe(SimEngine *e, const SimProbe *probe);
 
-/* Runs to the end. A deadlock is an error that names each stuck rank's call label and what it waits
+/* Runs to the end; once. A deadlock (also a message that nobody receives) is an error that names each stuck rank's call label and what it waits
  * for (rank, slot, op index, meeting), at most eight of them, with the cycle when there is one.
  * Labels and tags are turned into words by `name` (may be NULL): caller's text, transfer full. */
 typedef char *(*SimNamer)(void *user, guint32 rank, guint call, guint32 label);
@@ -67,9 +84,17 @@ void sim_engine_call_span(const SimEngine *e, guint32 rank, guint call, gint64 *
 double sim_engine_resource_load(const SimEngine *e, guint32 resource);
 gint64 sim_engine_resource_busy_ns(const SimEngine *e, guint32 resource);
 
-/* Critical path: from the op that ended last, back over what released each op last (the previous op of
- * its stream, the op it waited for, or the member that joined its meeting last; on a tie the op's own
- * stream), to time 0. Segments come latest first, do not overlap, and cover 0..now exactly. */
+/* Critical path: from the op that ended last (the lowest rank and slot of several), back over what
+ * released each op last, to time 0. Segments come latest first, do not overlap, and cover 0..now
+ * exactly; ops of no duration give none.
+ *   after its stream's previous op: on to that op; also when something else ended at the same time
+ *   after a wait: on to the op that was waited for last (the last of the count)
+ *   rendezvous: the op's segment begins when the last member joined; from there on to what released
+ *     that member, unless the op itself joined at that time
+ *   receive that had to wait: a segment with the receive's tag from the time of sending to the
+ *     message's arrival (it may begin before the receive was at the head of its stream), then on to
+ *     what released the send
+ *   disturbed op: a segment as long as it took */
 typedef struct {
     guint32 rank;
     guint slot;

@@ -56,8 +56,6 @@ sim_fluid_add_resource(SimFluid *f, double capacity_per_s)
 guint32
 sim_fluid_add_use(SimFluid *f, guint32 next, guint32 resource, guint kind, double weight)
 {
-    g_assert(resource < f->n_resources && kind < SIM_LOADS);
-    g_assert(weight > 0 && weight <= G_MAXDOUBLE);
     SimUseNode node = {.resource = resource, .kind = kind, .weight = weight, .next = next};
     g_array_append_val(f->nodes, node);
     return f->nodes->len - 1;

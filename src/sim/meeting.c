@@ -34,8 +34,12 @@ start_together(SimEngine *e, guint32 meeting, guint32 last)
 {
     SimMeeting *m = &e->meetings[meeting];
     m->start_ns = e->now_ns;
+    e->round++;
     for (guint32 i = m->first; i != SIM_NONE; i = e->streams[i].next) {
         SimStream *s = &e->streams[i];
+        /* A rank that came twice, from two slots, took the place of one that is missing. */
+        g_assert(e->ranks[s->rank].round != e->round || m->members == 2);
+        e->ranks[s->rank].round = e->round;
         if (s->start_ns == e->now_ns)
             continue;
         s->release = SIM_BY_MEETING;

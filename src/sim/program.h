@@ -44,7 +44,8 @@ guint sim_template_add(SimTemplate *t, guint slot, SimWork work, guint32 tag);
 void sim_template_join(SimTemplate *t, guint op, SimJoin join, guint port, gboolean indexed);
 /* `op` starts only after the earlier op `on` of the same template is complete. */
 void sim_template_wait_op(SimTemplate *t, guint op, guint on);
-/* `op` starts only after everything launched before it on `slot`, also by earlier calls, is complete. */
+/* `op` starts only after everything launched before it on `slot`, also by earlier calls, is complete.
+ * Waiting for its own slot is what a stream does anyway. */
 void sim_template_wait_slot(SimTemplate *t, guint op, guint slot);
 
 guint sim_template_n_ops(const SimTemplate *t);
@@ -55,7 +56,7 @@ SimWork sim_template_work(const SimTemplate *t, guint op);
 
 typedef struct SimProgram SimProgram;
 
-/* Templates are borrowed and must outlive the program. */
+/* Templates are borrowed, must outlive the program, and get no further ops once called. */
 SimProgram *sim_program_new(void);
 void sim_program_free(SimProgram *p);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimProgram, sim_program_free)
@@ -63,7 +64,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimProgram, sim_program_free)
 /* Appends a call; `arg` is added to indexed ports; `label` is the caller's identity of the call
  * (kind, chunk, microbatch).  Returns the call's index. */
 guint sim_program_call(SimProgram *p, const SimTemplate *t, guint32 arg, guint32 label);
-/* From here on `slot` waits until the first `count` ops ever launched on slot `on` are complete. */
+/* From here on `slot` waits until the first `count` ops ever launched on slot `on` are complete.
+ * `count` may reach ahead of what is launched so far; if that many never come, the run deadlocks. */
 void sim_program_wait(SimProgram *p, guint slot, guint on, guint count);
 /* Ops launched so far on a slot: what `count` above is computed from. */
 guint sim_program_launched(const SimProgram *p, guint slot);

@@ -71,6 +71,7 @@ typedef struct {
     SimSpan *spans; /* by call */
     guint32 n_ports;
     guint32 first_stream;
+    guint64 round; /* of a meeting, that it joined last */
 } SimRank;
 
 struct SimEngine {
@@ -87,6 +88,7 @@ struct SimEngine {
     const SimProbe *probe; /* NULL or &probe_copy */
     SimProbe probe_copy;
     guint64 n_events, n_ops;
+    guint64 round;        /* rounds of meetings so far */
     guint32 n_unfinished; /* streams */
     guint32 n_open_sends;
     gboolean has_run;

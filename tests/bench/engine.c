@@ -1,5 +1,5 @@
-/* How fast the engine runs: ops and events a second, ns an op, peak memory.
- * Usage: engine [SCALE]; 1 takes a few seconds in all. */
+/* How fast the engine runs: ops and events a second of CPU time, ns an op, peak memory so far.
+ * Usage: engine [SCALE]; 1 takes a few seconds in all, 12 runs 1024 ranks of 70 000 ops each. */
 #include "config.h"
 
 #include "sim/engine.h"
@@ -30,18 +30,27 @@ new_layers(guint n_ops, guint port)
     return t;
 }
 
+static double
+cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
 static void
 run(const char *what, SimEngine *e)
 {
     g_autoptr(GError) error = NULL;
-    gint64 begin_us = g_get_monotonic_time();
+    double begin = cpu_seconds();
     if (!sim_engine_run(e, NULL, NULL, &error))
         g_error("%s", error->message);
-    double seconds = (double)(g_get_monotonic_time() - begin_us) * 1e-6;
+    double seconds = cpu_seconds() - begin;
     double n_ops = (double)sim_engine_n_ops(e), n_events = (double)sim_engine_n_events(e);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("%-44s %9.0f ops %7.3f s %6.2f Mops/s %6.2f Mevents/s %6.1f ns/op peak %ld MB\n", what,
+    printf("%-37s %9.0f ops %7.3f s %6.2f Mops/s %6.2f Mevents/s %6.1f ns/op peak %ld MB\n", what,
            n_ops, seconds, n_ops / seconds * 1e-6, n_events / seconds * 1e-6, seconds / n_ops * 1e9,
            usage.ru_maxrss / 1024);
 }

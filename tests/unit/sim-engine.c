@@ -398,6 +398,81 @@ test_limit(void)
     g_assert_error(error, SIM_ERROR, SIM_ERROR_LIMIT);
 }
 
+/* Each case misuses the engine; the run must stop at the spot, not go on with wrong times. */
+enum {
+    TWICE_SENT,
+    TWICE_RECEIVED,
+    UNEQUAL_WORK,
+    UNKNOWN_PORT,
+    TWO_SLOTS,
+    GROWN_TEMPLATE,
+    N_MISUSES
+};
+
+static void
+misuse(guint which)
+{
+    g_autoptr(SimTemplate) t = sim_template_new(), u = sim_template_new();
+    guint members = 2;
+    switch (which) {
+    case TWICE_SENT:
+        add_joining(t, 0, 5, 1, SIM_JOIN_SEND, 0);
+        add_joining(t, 0, 5, 1, SIM_JOIN_SEND, 0);
+        break;
+    case TWICE_RECEIVED:
+        add_joining(t, 0, 5, 1, SIM_JOIN_SEND, 0);
+        add_joining(u, 0, 5, 1, SIM_JOIN_RECV, 0);
+        add_joining(u, 0, 5, 1, SIM_JOIN_RECV, 0);
+        break;
+    case UNEQUAL_WORK:
+        add_joining(t, 0, 5, 1, SIM_JOIN_ALL, 0);
+        add_joining(u, 0, 6, 1, SIM_JOIN_ALL, 0);
+        break;
+    case UNKNOWN_PORT:
+        add_joining(t, 0, 5, 1, SIM_JOIN_ALL, 1);
+        break;
+    case TWO_SLOTS:
+        members = 3;
+        add_joining(t, 0, 5, 1, SIM_JOIN_ALL, 0);
+        add_joining(t, 1, 5, 1, SIM_JOIN_ALL, 0);
+        add_joining(u, 0, 5, 1, SIM_JOIN_ALL, 0);
+        break;
+    default:
+        break;
+    }
+    g_autoptr(SimProgram) p = sim_program_new(), q = sim_program_new();
+    sim_program_call(p, t, 0, 0);
+    sim_program_call(q, u, 0, 0);
+    if (which == GROWN_TEMPLATE)
+        add(t, 0, 1, 1);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    guint32 meeting = sim_engine_add_meetings(e, members, 1);
+    sim_engine_add_rank(e, p, &meeting, 1);
+    sim_engine_add_rank(e, q, &meeting, 1);
+    g_autoptr(GError) error = NULL;
+    if (!sim_engine_run(e, NULL, NULL, &error))
+        g_printerr("%s\n", error->message);
+}
+
+static void
+test_misuse(void)
+{
+    if (g_test_subprocess())
+        return;
+    for (guint which = 0; which < N_MISUSES; which++) {
+        g_autofree char *path = g_strdup_printf("/sim/engine/subprocess/misuse-%u", which);
+        g_test_trap_subprocess(path, 0, 0);
+        g_test_trap_assert_failed();
+        g_test_trap_assert_stderr("*assertion failed*");
+    }
+}
+
+static void
+test_one_misuse(const void *which)
+{
+    misuse(GPOINTER_TO_UINT(which));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -413,5 +488,10 @@ main(int argc, char **argv)
     g_test_add_func("/sim/engine/blocking-1f1b-has-its-closed-form", test_1f1b);
     g_test_add_func("/sim/engine/two-runs-are-equal", test_determinism);
     g_test_add_func("/sim/engine/time-has-a-limit", test_limit);
+    g_test_add_func("/sim/engine/misuse-asserts", test_misuse);
+    for (guint which = 0; which < N_MISUSES; which++) {
+        g_autofree char *path = g_strdup_printf("/sim/engine/subprocess/misuse-%u", which);
+        g_test_add_data_func(path, GUINT_TO_POINTER(which), test_one_misuse);
+    }
     return g_test_run();
 }
