@@ -45,18 +45,6 @@ link_seconds(const NetFabric *fabric, NetOp op, const NetGroup *group, const Net
     return load->nic > 0.0 ? MAX(seconds, load->nic / fabric->nic_Bps) : seconds;
 }
 
-/* r F of the header. */
-static double
-fill_ns(const NetFabric *fabric, NetOp op, const NetGroup *group)
-{
-    double rounds = op == NET_ALL_REDUCE ? 2.0 : op == NET_SEND_RECV ? 0.0 : 1.0;
-    gboolean across = group->nodes > 1;
-    double fill_us = across ? fabric->tuning.nic_fill_us : fabric->tuning.nvlink_fill_us;
-    /* without latency there is nothing to fill a pipeline for */
-    gboolean latency = (across ? fabric->nic_factor : fabric->nvlink_factor) > 0.0;
-    return latency ? 1e3 * rounds * fill_us : 0.0;
-}
-
 /* One protocol of an algorithm that runs here; < 0: the algorithm does not use it. */
 static double
 protocol_ns(const NetAlgorithm *algorithm, const NetFabric *fabric, NetOp op, const NetGroup *group,
@@ -67,7 +55,10 @@ protocol_ns(const NetAlgorithm *algorithm, const NetFabric *fabric, NetOp op, co
         return -1.0;
     double wire_ns = 1e9 * link_s / frac;
     double latency_ns = 1e3 * algorithm->latency_us(fabric, op, group, protocol);
-    return latency_ns + wire_ns + 2.0 * sqrt(fill_ns(fabric, op, group) * wire_ns);
+    double fill = group->nodes > 1 ? fabric->tuning.nic_fill : fabric->tuning.nvlink_fill;
+    if (op == NET_SEND_RECV) /* one step: nothing to fill */
+        fill = 0.0;
+    return latency_ns + wire_ns + 2.0 * sqrt(fill * latency_ns * wire_ns);
 }
 
 double

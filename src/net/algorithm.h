@@ -3,13 +3,13 @@
  * Time alone of one algorithm under one protocol, n ranks on N nodes (k on a node, q NICs used):
  *
  *     X = max(v / (B_nvlink(k) f), w / (B_nic f))                  wire time [s]
- *     t = L + X + 2 sqrt(r F X)
+ *     t = L + X + 2 sqrt(f_fill L X)
  *
  * v, w: bytes through each NVLink port and each NIC, each direction; B: achieved rates [B/s]; f: the
- * protocol's share of the wire; L: latency of all steps; F: fill time of the pipeline, met r times (2 for
- * all_reduce, which reduces and then spreads; 0 for send_recv, which has one step; else 1). The last term is
- * what a pipeline with the best chunk size loses: c chunks cost (c + s)(a + V/(B c)), least at
- * c = sqrt(s V / (B a)): V/B + 2 sqrt(V s a / B) + s a, with F = s a. Hop and base latencies and shares
+ * protocol's share of the wire; L: latency of all steps. The last term is what a pipeline with the best
+ * chunk size loses: c chunks over s steps of latency a cost (c + s)(a + V/(B c)), least at
+ * c = sqrt(s V / (B a)): V/B + 2 sqrt(s a V / B) + s a, with s a the latency of all steps; f_fill is how
+ * much of that NCCL's chunks lose (0 for send_recv, which has one step). Hop and base latencies and shares
  * follow NCCL 2.27's src/graph/tuning.cc; the levels are fitted to measurements (fit.h). */
 #pragma once
 

@@ -22,10 +22,10 @@ static const struct {
 /* Measured over NCCL's own constants for small messages, and the level of the pipeline fill: medians
  * of single-node nccl-tests sweeps by generation; Volta is taken as Ampere. */
 static const NetTuning defaults[NET_N_GENERATIONS] = {
-    [NET_VOLTA] = {1.0, 1.4, 4.0, 0.0, 1.0, 1.4, 10.0},
-    [NET_AMPERE] = {1.0, 1.4, 4.0, 0.2, 1.0, 1.4, 10.0},
-    [NET_HOPPER] = {1.0, 1.2, 3.0, 0.1, 1.0, 1.2, 10.0},
-    [NET_BLACKWELL] = {1.0, 1.6, 3.0, 0.1, 1.0, 1.6, 10.0},
+    [NET_VOLTA] = {1.0, 1.4, 0.15, 0.0, 1.0, 1.4, 0.15},
+    [NET_AMPERE] = {1.0, 1.4, 0.15, 0.2, 1.0, 1.4, 0.15},
+    [NET_HOPPER] = {1.0, 1.2, 0.15, 0.1, 1.0, 1.2, 0.15},
+    [NET_BLACKWELL] = {1.0, 1.6, 0.15, 0.1, 1.0, 1.6, 0.15},
 };
 
 /* DGX-1's hybrid cube mesh: of the 6 links of a GPU, the rings of k ranks use as many as this

@@ -14,11 +14,11 @@ typedef enum { NET_VOLTA, NET_AMPERE, NET_HOPPER, NET_BLACKWELL, NET_N_GENERATIO
 typedef struct {
     double nvlink_scale;         /* of nvlink_Bps x nvlink_efficiency */
     double nvlink_latency_scale; /* of base and NVLink hop latencies */
-    double nvlink_fill_us;       /* pipeline fill, see net_model_time */
+    double nvlink_fill;          /* f_fill of algorithm.h in a node */
     double small_group_loss;  /* a group of n ranks in a node achieves 1 - loss x 2/n of the rate */
     double nic_scale;         /* of nic_Bps x nic_efficiency */
     double nic_latency_scale; /* of network hop latencies */
-    double nic_fill_us;
+    double nic_fill;          /* f_fill across nodes */
 } NetTuning;
 
 typedef struct {

@@ -11,9 +11,11 @@
 #define GOLDEN 0.6180339887498949
 /* An error beyond a factor of 2 is a broken row or another algorithm: it counts, but no more. */
 #define LARGEST_ERROR 0.69
-/* A constant that the rows hardly touch (sweeps that start at 32 MB and latency, say) stays near its
- * default: what a factor of e away from it must gain in mean square error. */
-#define PULL 0.004
+/* What a factor of e away from the default must gain in mean square error. Latency constants that the
+ * rows hardly touch (sweeps that start at 32 MB, say) stay near their defaults; rates stay near what
+ * system.conf says a large transfer achieves, so that a plain copy is not faster than any was seen. */
+#define WEAK_PULL 0.004
+#define STRONG_PULL 0.4
 /* Expected error of the model where nothing at all was measured (NCCL.md section 9). */
 #define UNFITTED_ERROR 0.35
 
@@ -27,19 +29,20 @@ typedef struct {
     gsize offset; /* of a double in NetTuning */
     double low, high;
     gboolean logarithmic;
+    double pull;
 } Parameter;
 
 static const Parameter node_parameters[] = {
-    {G_STRUCT_OFFSET(NetTuning, nvlink_scale), 0.5, 1.6, TRUE},
-    {G_STRUCT_OFFSET(NetTuning, nvlink_latency_scale), 0.1, 10.0, TRUE},
-    {G_STRUCT_OFFSET(NetTuning, nvlink_fill_us), 0.2, 40.0, TRUE},
-    {G_STRUCT_OFFSET(NetTuning, small_group_loss), 0.0, 0.6, FALSE},
+    {G_STRUCT_OFFSET(NetTuning, nvlink_scale), 0.5, 1.6, TRUE, STRONG_PULL},
+    {G_STRUCT_OFFSET(NetTuning, nvlink_latency_scale), 0.1, 10.0, TRUE, WEAK_PULL},
+    {G_STRUCT_OFFSET(NetTuning, nvlink_fill), 0.01, 1.5, TRUE, WEAK_PULL},
+    {G_STRUCT_OFFSET(NetTuning, small_group_loss), 0.0, 0.6, FALSE, WEAK_PULL},
 };
 
 static const Parameter net_parameters[] = {
-    {G_STRUCT_OFFSET(NetTuning, nic_scale), 0.3, 1.3, TRUE},
-    {G_STRUCT_OFFSET(NetTuning, nic_latency_scale), 0.1, 10.0, TRUE},
-    {G_STRUCT_OFFSET(NetTuning, nic_fill_us), 0.5, 400.0, TRUE},
+    {G_STRUCT_OFFSET(NetTuning, nic_scale), 0.3, 1.3, TRUE, STRONG_PULL},
+    {G_STRUCT_OFFSET(NetTuning, nic_latency_scale), 0.1, 10.0, TRUE, WEAK_PULL},
+    {G_STRUCT_OFFSET(NetTuning, nic_fill), 0.01, 1.5, TRUE, WEAK_PULL},
 };
 
 typedef struct {
@@ -81,7 +84,7 @@ error_at(Problem *problem, const Parameter *p, double x)
     double start = G_STRUCT_MEMBER(double, &problem->start, p->offset);
     double away = p->logarithmic ? x - log(start) : 5.0 * (x - start);
     G_STRUCT_MEMBER(double, &problem->tuning, p->offset) = p->logarithmic ? exp(x) : x;
-    return mean_square_error(problem, TRUE) + PULL * away * away;
+    return mean_square_error(problem, TRUE) + p->pull * away * away;
 }
 
 /* Leaves the parameter at the least error found in `part` of its range around where it is. */
