@@ -3,6 +3,8 @@
 
 #include "net/rows.h"
 
+#include <stdint.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int

@@ -27,7 +27,7 @@ node_of_8(const char *gpu, gboolean latency)
 }
 
 /* NCCL's own constants: every scale 1, no loss in small groups. */
-static const NetTuning plain = {1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0};
+static const NetTuning plain = {1.0, 1.0, 0.15, 0.0, 1.0, 1.0, 0.15};
 
 /* Without latency a ring takes what its busiest link needs: 2 (n-1)/n S / B in a node; across nodes with
  * 8 NICs of a tenth of NVLink's rate, 2 (n-1)/n S / (8 x 10 GB/s). */
