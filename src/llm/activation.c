@@ -1,16 +1,16 @@
-/* Bytes of activations, SPEC sections in words: what the backward of each op must find again.
+/* Bytes of activations: what the backward of each op must find again.
  *
- * Symbols: n tokens of the microbatch on the rank, h hidden, a heads, g key-value heads, d head dimension, f
- * feed-forward, t tensor-parallel ranks, s sequence, D bytes of an element (2 in bf16), u = t with sequence
- * parallelism, else 1.  One layer keeps
+ * Symbols: n tokens of the microbatch on the rank, h hidden, a heads, g key-value heads, d head
+ * dimension, f feed-forward, t tensor-parallel ranks, s sequence, D bytes of an element (2 in
+ * bf16), u = t with sequence parallelism, else 1.  One layer keeps
  *
- *   D n h (2 norm inputs + 2 norm outputs) / u + D n (a+2g) d / t + D n a d / t + D n (gamma+1) f / t
- *   + core + masks,   gamma: 2 gated, else 1;   masks: 2 n h / u with dropout
+ *   D n h (2 norm inputs + 2 norm outputs) / u + D n (a+2g) d / t + D n a d / t
+ *   + D n (gamma+1) f / t + core + masks,   gamma: 2 gated, else 1;   masks: 2 n h / u with dropout
  *   core: flash 4 n a / t (log-sum-exp); unfused D n a s / t, with dropout (2 D + 1) n a s / t
  *
- * which for GELU, f = 4h, a d = h, g = a, bf16, dropout is Korthikanti's s b h (34 + 5 a s / h) (arXiv
- * 2205.05198). Beyond that: norms of q and k keep their inputs, two further norms a layer keep theirs, and
- * two branches from the same input keep it once. */
+ * which for GELU, f = 4h, a d = h, g = a, bf16, dropout is Korthikanti's s b h (34 + 5 a s / h)
+ * (arXiv 2205.05198). Beyond that: norms of q and k keep their inputs, two further norms a layer
+ * keep theirs, and two branches from the same input keep it once. */
 #include "config.h"
 
 #include "llm/emit.h"

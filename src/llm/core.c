@@ -20,8 +20,8 @@ emit_layout(LlmEmit *e, gint64 columns)
     }
 }
 
-/* With grouped queries the unfused core repeats each key and value for its query heads: read once, written
- * for all; backward the copies are summed. */
+/* With grouped queries the unfused core repeats each key and value for its query heads: read once,
+ * written for all; backward the copies are summed. */
 static void
 emit_kv_repeat(LlmEmit *e, gboolean backward)
 {

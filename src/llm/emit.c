@@ -96,10 +96,10 @@ llm_emit_batched(LlmEmit *e, const char *name, CostGemmPass pass, gint64 m, gint
     append_gemm(e, name, &gemm);
 }
 
-/* FLOPs: 4 b a d for each pair of query and key that is looked at, forward; 5 GEMMs instead of 2, so 2.5
- * times that, backward. Causal: half of all pairs. With a window w < s a query looks at w keys but for the first
- * w queries: w - w^2 / 2s on average, which is given as a rectangle. With context parallelism the ranks
- * share the pairs evenly. */
+/* FLOPs: 4 b a d for each pair of query and key that is looked at, forward; 5 GEMMs instead of 2,
+ * so 2.5 times that, backward. Causal: half of all pairs. With a window w < s a query looks at w
+ * keys but for the first w queries: w - w^2 / 2s on average, which is given as a rectangle. With
+ * context parallelism the ranks share the pairs evenly. */
 void
 llm_emit_attention(LlmEmit *e, const char *name, gboolean backward)
 {
@@ -172,7 +172,7 @@ llm_emit_combine(LlmEmit *e)
     }
 }
 
-/* --- matrices: y[n, out] = x[n, in] W; dx = dy W^T; dW[in, out] = x^T dy ------------------------- */
+/* --- matrices: y[n, out] = x[n, in] W; dx = dy W^T; dW[in, out] = x^T dy -------------------- */
 
 static CostGemm
 gemm_of(const LlmEmit *e, CostGemmPass pass, gint64 in, gint64 out)

@@ -1,8 +1,9 @@
 /* Builds one op list: the sizes of the rank's cut, and the rule of who waits for whom.
  *
- * Two streams: compute, and the collectives of the tensor-parallel group. A collective waits for the compute
- * op before it, which made its input. A compute op waits for the collectives joined since the last compute
- * op; as the collectives run in order, only the latest has to be remembered. */
+ * Two streams: compute, and the collectives of the tensor-parallel group. A collective waits for
+ * the compute op before it, which made its input. A compute op waits for the collectives joined
+ * since the last compute op; as the collectives run in order, only the latest has to be
+ * remembered. */
 #pragma once
 
 #include "llm/ops.h"
@@ -50,10 +51,12 @@ void llm_emit_combine(LlmEmit *e); /* reduce-scatter or all-reduce of the partia
 
 /* out columns from in columns, n tokens. */
 void llm_emit_forward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out);
-/* The backward of a matrix cut by rows (attention out, MLP down): its output gradient is gathered first. */
+/* The backward of a matrix cut by rows (attention out, MLP down): its output gradient is gathered
+ * first. */
 void llm_emit_row_backward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out);
-/* ... cut by columns (QKV, MLP up, head): the input gradient's reduction overlaps the weight gradient,
- * the re-gather of the saved input overlaps the input gradient. The next compute op waits for the former. */
+/* ... cut by columns (QKV, MLP up, head): the input gradient's reduction overlaps the weight
+ * gradient, the re-gather of the saved input overlaps the input gradient. The next compute op
+ * waits for the former. */
 void llm_emit_column_backward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out);
 
 /* The attention core between QKV and the output projection. */

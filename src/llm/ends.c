@@ -17,10 +17,11 @@ mask_bytes(const LlmEmit *e)
     return (double)e->local_tokens * (double)e->shape->hidden;
 }
 
-/* --- embedding ---------------------------------------------------------------------------------- */
+/* --- embedding ------------------------------------------------------------------------------ */
 
-/* Each rank looks up its range of the vocabulary; the sum over ranks is the embedding. Last the change of
- * layout from [batch, s, h] to [s, batch, h], unless a later kernel writes the result anyway. */
+/* Each rank looks up its range of the vocabulary; the sum over ranks is the embedding. Last the
+ * change of layout from [batch, s, h] to [s, batch, h], unless a later kernel writes the result
+ * anyway. */
 void
 llm_emit_embedding_forward(LlmEmit *e)
 {
@@ -69,11 +70,11 @@ llm_emit_embedding_backward(LlmEmit *e)
                     (double)e->tokens * (double)shape->hidden * (e->element + 4.0));
 }
 
-/* --- head --------------------------------------------------------------------------------------- */
+/* --- head ----------------------------------------------------------------------------------- */
 
-/* Vocabulary-parallel cross-entropy in fp32. Bytes per logit: cast (read the logits, write 4), maximum 4;
- * subtract 8, exponential 8, sum 4; divide 8. The maximum, the target's logit and the sum of exponentials are
- * reduced over the ranks, n fp32 each. */
+/* Vocabulary-parallel cross-entropy in fp32. Bytes per logit: cast (read the logits, write 4),
+ * maximum 4; subtract 8, exponential 8, sum 4; divide 8. The maximum, the target's logit and the
+ * sum of exponentials are reduced over the ranks, n fp32 each. */
 static void
 emit_loss(LlmEmit *e)
 {

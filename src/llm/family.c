@@ -1,4 +1,5 @@
-/* The table of model families. Defaults are those of the families' Hugging Face configuration classes. */
+/* The table of model families. Defaults are those of the families' Hugging Face configuration
+ * classes. */
 #include "config.h"
 
 #include "llm/family.h"
@@ -68,7 +69,8 @@ static const LlmFamily families[] = {
         .traits = {LLAMA_LIKE, .tied = TRUE, .post_norms = TRUE},
     },
     {
-        /* With its text part under "text_config", which is written without what equals the defaults. */
+        /* With its text part under "text_config", which is written without what equals the
+         * defaults. */
         .model_type = "gemma3",
         .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"},
                   [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
@@ -99,7 +101,7 @@ static const LlmFamily families[] = {
         .traits = {LLAMA_LIKE, .tied = TRUE, .post_norms = TRUE, .qk_norm = TRUE},
     },
     {
-        /* Megatron-LM's GPT: GPT-2's layer in any size, optionally with grouped queries or untied. */
+        /* Megatron-LM's GPT: GPT-2's layer in any size, perhaps untied or with grouped queries. */
         .model_type = "gpt",
         .names = {GPT2_NAMES, [LLM_KEY_KV_HEADS] = {"num_key_value_heads"},
                   [LLM_KEY_HEAD_DIM] = {"head_dim"}},

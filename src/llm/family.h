@@ -1,5 +1,5 @@
-/* The families of models that can be read: which config.json keys each uses, what an absent key means
- * there, and what no key says (biases, norms, positions). */
+/* The families of models that can be read: which config.json keys each uses, what an absent key
+ * means there, and what no key says (biases, norms, positions). */
 #pragma once
 
 #include "llm/shape.h"
@@ -26,8 +26,8 @@ typedef enum {
 
 enum { LLM_N_ALIASES = 4, LLM_N_DROPOUTS = 4 };
 
-/* In LlmFamily.fallback: the key must be there; or it follows from others (kv_heads = heads, head_dim =
- * hidden / heads, ffn = 4 hidden). */
+/* In LlmFamily.fallback: the key must be there; or it follows from others (kv_heads = heads,
+ * head_dim = hidden / heads, ffn = 4 hidden). */
 enum { LLM_FALLBACK_DERIVED = 0, LLM_FALLBACK_NEEDED = -1 };
 
 typedef struct {

@@ -1,8 +1,9 @@
 /* FLOPs per trained token in the conventions of the field.
  *
- * Symbols: L layers, h hidden, a heads, d head dimension, g key-value heads, f feed-forward, s sequence,
- * v vocabulary. N: weights that a token is multiplied with, L (matrices of a layer) + h v for the head;
- * norms, biases and the look-up of the embedding do no GEMM. Each weight costs 2 FLOPs forward, 4 backward. */
+ * Symbols: L layers, h hidden, a heads, d head dimension, g key-value heads, f feed-forward, s
+ * sequence, v vocabulary. N: weights that a token is multiplied with, L (matrices of a layer) + h
+ * v for the head; norms, biases and the look-up of the embedding do no GEMM. Each weight costs 2
+ * FLOPs forward, 4 backward. */
 #include "config.h"
 
 #include "llm/flops.h"
@@ -52,7 +53,7 @@ llm_flops_per_token(const LlmShape *shape, gint64 seq, LlmFlopsConvention c)
     double v = (double)shape->vocab;
     double width = (double)shape->heads * (double)shape->head_dim;
     double weights = layers * (double)parameters.layer_matrices + h * v;
-    /* Scores and values of one token against all s: 4 a d s forward, three times that in training. */
+    /* Scores and values of one token against all s: 4 a d s forward, thrice that in training. */
     double attention = 12.0 * layers * width * s;
 
     switch (c) {

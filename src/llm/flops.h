@@ -1,5 +1,5 @@
-/* FLOPs of training in each convention of the field, per token unless said (SPEC.md 8).
- * "Model" FLOPs never count recompute (except Megatron SC'21's formula, which is defined with it). */
+/* FLOPs of training in each convention of the field, per token unless said. "Model"
+ * FLOPs never count recompute (except Megatron SC'21's formula, which is defined with it). */
 #pragma once
 
 #include "llm/parameters.h"

@@ -1,10 +1,12 @@
 /* The ops of one transformer layer, in the order in which Megatron-LM launches them.
  *
- * Forward:  norm [gather] QKV core out [combine] add  norm [gather] up activation down [combine] add
- * Backward: the same from right to left; each matrix first gives its input gradient, then its weight gradient.
+ * Forward:  norm [gather] QKV core out [combine] add
+ *           norm [gather] up activation down [combine] add
+ * Backward: the same from the end; of each matrix the input gradient, then the weight gradient.
  *
- * The gradient of a layer's input has two parts, through the layer and past it, which must be added. That
- * add is the first op of the list of the layer below, so that each list begins with compute. */
+ * The gradient of a layer's input has two parts, through the layer and past it, which must be
+ * added. That add is the first op of the list of the layer below, so that each list begins with
+ * compute. */
 #include "config.h"
 
 #include "llm/emit.h"
@@ -97,7 +99,7 @@ emit_residual_backward(LlmEmit *e, gboolean has_bias)
     emit_bias_backward(e, has_bias, hidden_pass(e, 1));
 }
 
-/* --- forward ----------------------------------------------------------------------------------- */
+/* --- forward -------------------------------------------------------------------------------- */
 
 static void
 emit_attention_forward(LlmEmit *e)
@@ -146,7 +148,7 @@ llm_emit_layer_forward(LlmEmit *e)
     emit_residual(e, e->shape->mlp_bias);
 }
 
-/* --- backward ---------------------------------------------------------------------------------- */
+/* --- backward ------------------------------------------------------------------------------- */
 
 static void
 emit_mlp_backward(LlmEmit *e)

@@ -1,4 +1,4 @@
-/* Parameters of each module. Weight matrices: QKV h x (a+2g)d, output a d x h, MLP (2 or 3) h x f. */
+/* Parameters of each module. Matrices: QKV h x (a+2g)d, output a d x h, MLP (2 or 3) h x f. */
 #include "config.h"
 
 #include "llm/parameters.h"

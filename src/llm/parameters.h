@@ -8,7 +8,7 @@ typedef struct {
     gint64 embedding; /* word embedding */
     gint64 position;  /* learned position table */
     gint64 layer;     /* one transformer layer */
-    gint64 layer_matrices; /* of which weights of its GEMMs (cut by tp; biases and norms are the rest) */
+    gint64 layer_matrices; /* of which weights of its GEMMs (cut by tp) */
     gint64 final_norm;
     gint64 head;      /* LM head when not tied, with its bias */
     gint64 embedding_norm;
@@ -20,6 +20,6 @@ LlmParameters llm_parameters(const LlmShape *shape);
 /* The same with the vocabulary padded to a multiple of `multiple` (Megatron: 128 * tp). */
 gint64 llm_padded_vocab(const LlmShape *shape, gint64 multiple);
 
-/* One rank's share of a layer under tensor parallelism: GEMM weights and their column biases /tp, norms and
- * row biases whole. Exact when tp divides heads, kv_heads (or is replicated) and ffn. */
+/* One rank's share of a layer under tensor parallelism: GEMM weights and their column biases /tp,
+ * norms and row biases whole. Exact when tp divides heads, kv_heads (or is replicated) and ffn. */
 gint64 llm_layer_parameters_per_rank(const LlmShape *shape, gint64 tp);

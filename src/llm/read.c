@@ -15,7 +15,7 @@ typedef struct {
     const LlmFamily *family;
 } Source;
 
-/* --- overrides -------------------------------------------------------------------------------- */
+/* --- overrides ------------------------------------------------------------------------------ */
 
 /* VALUE as JSON would have it: number, true, false, null; anything else is text. Takes nothing. */
 static JsonNode *
@@ -71,9 +71,9 @@ apply_override(const Source *source, const char *assignment, GError **error)
     return TRUE;
 }
 
-/* --- single keys ------------------------------------------------------------------------------ */
+/* --- single keys ---------------------------------------------------------------------------- */
 
-/* The name under which the key stands in the file, or NULL. Two names that disagree are an error. */
+/* The name under which the key stands in the file, or NULL. Two that disagree are an error. */
 static gboolean
 find_name(const Source *source, LlmKey key, const char **ret_name, GError **error)
 {
@@ -167,7 +167,7 @@ read_dropout(const Source *source, gboolean *ret, GError **error)
     return TRUE;
 }
 
-/* --- groups of keys --------------------------------------------------------------------------- */
+/* --- groups of keys ------------------------------------------------------------------------- */
 
 static gboolean
 derive_sizes(const Source *source, LlmShape *shape, GError **error)
@@ -282,7 +282,7 @@ read_window(const Source *source, LlmShape *shape, GError **error)
     return TRUE;
 }
 
-/* --- the document ----------------------------------------------------------------------------- */
+/* --- the document --------------------------------------------------------------------------- */
 
 static gboolean
 find_family(Source *source, GError **error)

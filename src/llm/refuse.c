@@ -90,7 +90,8 @@ says_more_than(JsonObject *object, const char *key, double above)
     return TRUE;
 }
 
-/* "layer_types" and "layers_block_type" list what each layer is; only softmax attention is modelled. */
+/* "layer_types" and "layers_block_type" list what each layer is; only softmax attention is
+ * modelled. */
 static gboolean
 has_other_layers(JsonObject *object, const char *key)
 {
@@ -214,8 +215,8 @@ edit_distance(const char *a, const char *b)
     return row[m];
 }
 
-/* The key that `name` was probably meant to be, if that key is absent. In short names two letters are
- * half the word (n_ctx, n_embd), so there only one may differ. */
+/* The key that `name` was probably meant to be, if that key is absent. In short names two letters
+ * are half the word (n_ctx, n_embd), so there only one may differ. */
 static const char *
 find_meant(const char *name, JsonObject *text, const LlmFamily *family, const GPtrArray *known)
 {

@@ -22,7 +22,7 @@ llm_shape_free(LlmShape *shape)
     }
 }
 
-/* --- check ------------------------------------------------------------------------------------ */
+/* --- check ---------------------------------------------------------------------------------- */
 
 /* Parameters in double: an upper bound that cannot overflow. */
 static double
@@ -81,7 +81,7 @@ llm_shape_check(const LlmShape *shape, GError **error)
     return TRUE;
 }
 
-/* --- finding ---------------------------------------------------------------------------------- */
+/* --- finding -------------------------------------------------------------------------------- */
 
 /* "x/llama3-8b.config.json", "x/llama3-8b.json" and "llama3-8b/config.json" are all llama3-8b. */
 static char *

@@ -1,8 +1,9 @@
-/* The shape of a decoder-only transformer: what arithmetic needs, read from Hugging Face config.json keys.
+/* The shape of a decoder-only transformer: what arithmetic needs, read from Hugging Face
+ * config.json keys.
  *
- * Families: GPT-2, GPT-NeoX, OPT, BLOOM, Falcon-free; Llama, Mistral, Qwen2/2.5/3 (dense), Gemma 1/2/3
- * (text part), and Megatron-style shapes ("model_type": "gpt" with the GPT-2 keys).  Anything else (experts,
- * MLA, linear attention, encoder-decoder ...) is refused by name. */
+ * Families: GPT-2, GPT-NeoX, OPT, BLOOM, Llama, Mistral, Qwen2/2.5/3 (dense), Gemma
+ * 1/2/3 (text part), and Megatron-style shapes ("model_type": "gpt" with the GPT-2 keys).
+ * Anything else (experts, MLA, linear attention, encoder-decoder ...) is refused by name. */
 #pragma once
 
 #include "conf/json.h"
@@ -11,7 +12,9 @@
 GQuark llm_error_quark(void);
 typedef enum { LLM_ERROR_UNSUPPORTED, LLM_ERROR_SHAPE } LlmError;
 
-typedef enum { LLM_POSITION_NONE, LLM_POSITION_LEARNED, LLM_POSITION_ROPE, LLM_POSITION_ALIBI } LlmPosition;
+typedef enum {
+    LLM_POSITION_NONE, LLM_POSITION_LEARNED, LLM_POSITION_ROPE, LLM_POSITION_ALIBI
+} LlmPosition;
 typedef enum { LLM_NORM_LAYER, LLM_NORM_RMS } LlmNorm; /* LayerNorm has a bias, RMSNorm none */
 
 typedef struct {
@@ -25,7 +28,7 @@ typedef struct {
     gint64 ffn;           /* f */
     gint64 vocab;         /* rows of the embedding as published, not padded */
     gint64 max_positions; /* rows of a learned position table; else the default sequence length */
-    gint64 position_rows; /* extra rows counted in a learned table (OPT: 2) are included here; 0: none */
+    gint64 position_rows; /* of a learned table, with extra rows (OPT: 2); 0: no table */
     gboolean gated;       /* SwiGLU / GeGLU: gate and up */
     gboolean tied;        /* LM head is the embedding */
     gboolean qkv_bias, out_bias, mlp_bias, head_bias;

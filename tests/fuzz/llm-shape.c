@@ -1,4 +1,5 @@
-/* A config.json of any bytes: an error or a shape whose print reads back and whose arithmetic is defined. */
+/* A config.json of any bytes: an error or a shape whose print reads back and whose arithmetic is
+ * defined. */
 #include "config.h"
 
 #include "llm/shape.h"

@@ -1,4 +1,5 @@
-/* Activation bytes: a table computed apart, Korthikanti's formulas and published figures, recompute. */
+/* Activation bytes: a table computed apart, Korthikanti's formulas and published figures,
+ * recompute. */
 #include "config.h"
 
 #include "llm/ops.h"
@@ -37,8 +38,9 @@ test_table(void)
     }
 }
 
-/* Korthikanti et al. figure 1: GiB of activations of the first stage, which in 1F1B with m chunks a stage holds
- * L (1 + (p-1)/pm) layers. TP: s b h (10 + 24/t + 5 a s / h t) each; SP and selective: 34 s b h / t. */
+/* Korthikanti et al. figure 1: GiB of activations of the first stage, which in 1F1B with m chunks
+ * a stage holds L (1 + (p-1)/pm) layers. TP: s b h (10 + 24/t + 5 a s / h t) each; SP and
+ * selective: 34 s b h / t. */
 static void
 test_korthikanti(void)
 {

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* The cut that the figures are about: bf16, flash, nothing recomputed, fused kernels, dropout as the shape. */
+/* The cut that the figures are about: bf16, flash, nothing recomputed, fused kernels, dropout as
+ * the shape. */
 static inline LlmCut
 cut_of(const LlmShape *shape, gint64 tp, gboolean sequence_parallel, gint64 seq)
 {
@@ -32,7 +33,7 @@ shipped(const char *name)
     return shape;
 }
 
-/* Rows of tests/data/llm/FILE as arrays of fields; lines of '#' and the line of names are skipped. */
+/* Rows of tests/data/llm/FILE as arrays of fields; '#' lines and names are skipped. */
 static inline GPtrArray *
 rows_of(const char *file)
 {

@@ -1,4 +1,4 @@
-/* Op lists: launch order and waits, GEMM shapes, FLOPs, bytes, and volumes of tensor parallelism. */
+/* Op lists: launch order and waits, GEMM shapes, FLOPs, bytes, volumes of tensor parallelism. */
 #include "config.h"
 
 #include "llm/ops.h"
@@ -7,7 +7,8 @@
 #include "llm/flops.h"
 #include "llm/parameters.h"
 
-/* "name" of each op, with "<i" when it waits for op i; the order on the page is the order of launch. */
+/* "name" of each op, with "<i" when it waits for op i; the order on the page is the order of
+ * launch. */
 static char *
 text_of(const GArray *ops)
 {
@@ -252,7 +253,8 @@ test_memory_bytes(void)
     g_assert_cmpfloat(memory_bytes(unfused_back, "softmax_backward"), ==, 3 * scores * 2);
 }
 
-/* --- properties over random cuts ------------------------------------------------------------------ */
+/* --- properties over random cuts
+ * ------------------------------------------------------------------ */
 
 static const char *const random_models[] = {
     "gpt3-13b", "llama3-70b", "gpt-neox-20b", "gemma-2-9b", "bloom-176b", "qwen2.5-7b", "opt-175b"};

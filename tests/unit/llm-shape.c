@@ -1,4 +1,4 @@
-/* Shapes from config.json: each family's keys and defaults, refusals, slips of the pen, overrides. */
+/* Shapes from config.json: each family's keys and defaults, refusals, misspellings, overrides. */
 #include "config.h"
 
 #include "llm/shape.h"
