@@ -1,6 +1,8 @@
 /* Bytes as --stage-layers: refused with an error, or every layer is placed. */
 #include "config.h"
 
+#include <stdint.h>
+
 #include "plan/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,8 @@
 /* Bytes as a schedule CSV: an error is set if and only if it fails; success survives a round trip. */
 #include "config.h"
 
+#include <stdint.h>
+
 #include "schedule/schedule.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
