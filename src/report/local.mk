@@ -19,3 +19,4 @@ libdtsim_a_SOURCES += %D%/text.c
 libdtsim_a_SOURCES += %D%/textbook.c %D%/textbook.h
 libdtsim_a_SOURCES += %D%/trace.c %D%/trace.h
 libdtsim_a_SOURCES += %D%/tsv.c
+libdtsim_a_SOURCES += %D%/validation.c %D%/validation.h

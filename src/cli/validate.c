@@ -1,0 +1,229 @@
+/* dtsim validate: predicted against published measured runs, worst first. */
+#include "config.h"
+
+#include "cli/arguments.h"
+#include "cli/case.h"
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/measured.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "report/run.h"
+#include "report/validation.h"
+#include "units/quantity.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    CliFormat format;
+    double tolerance; /* NAN: not given */
+    gint64 worst;
+    GPtrArray *where;    /* of char*, "column=value" */
+    GPtrArray *tables;   /* of ConfTable*, whose texts the rows borrow */
+    GHashTable *machines; /* look-up only: system and overrides -> CliMachine* */
+    GStringChunk *texts; /* reasons of refusal */
+    GArray *rows;        /* of ReportValidated */
+} Validation;
+
+static gboolean
+tolerance_set(const char *name, const char *text, gpointer user, GError **error)
+{
+    Validation *v = user;
+    if (units_parse_fraction(text, &v->tolerance, error))
+        return TRUE;
+    g_prefix_error(error, "%s: ", name);
+    return FALSE;
+}
+
+static gboolean
+worst_set(const char *name, const char *text, gpointer user, GError **error)
+{
+    return cli_parse_count(name, text, 0, G_MAXINT32, &((Validation *)user)->worst, error);
+}
+
+static gboolean
+where_set(const char *name, const char *text, gpointer user, GError **error)
+{
+    if (strchr(text, '=') == NULL) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "%s: '%s' is not COLUMN=VALUE; write for example %s source=papers", name, text,
+                    name);
+        return FALSE;
+    }
+    g_ptr_array_add(((Validation *)user)->where, g_strdup(text));
+    return TRUE;
+}
+
+static GOptionGroup *
+validate_group(Validation *v)
+{
+    const GOptionEntry entries[] = {
+        {"tolerance", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
+         (gpointer)(GOptionArgFunc)tolerance_set,
+         "Exit status 1 when the mean absolute error of time is larger", "20%"},
+        {"worst", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
+         (gpointer)(GOptionArgFunc)worst_set, "Rows that the text shows (default: 25)", "N"},
+        {"where", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
+         (gpointer)(GOptionArgFunc)where_set, "Only rows with this text in a column", "COLUMN=VALUE"},
+        {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},
+    };
+    GOptionGroup *group =
+        g_option_group_new("validate", "Rows:", "Show the options of validation", v, NULL);
+    g_option_group_add_entries(group, entries);
+    return group;
+}
+
+/* The machine of a row, loaded once for all rows alike. */
+static const CliMachine *
+machine_of(Validation *v, const CliMeasured *m, GError **error)
+{
+    g_autofree char *overrides = g_strjoinv(" ", (char **)m->overrides->pdata);
+    g_autofree char *key = g_strconcat(m->system, " ", overrides, NULL);
+    CliMachine *machine = g_hash_table_lookup(v->machines, key);
+    if (machine == NULL) {
+        machine = cli_machine_load(m->system, (const char *const *)m->overrides->pdata, error);
+        if (machine != NULL)
+            g_hash_table_insert(v->machines, g_steal_pointer(&key), machine);
+    }
+    return machine;
+}
+
+/* Simulates a row; a plan that is refused is a skipped row. */
+static gboolean
+predict(Validation *v, CliMeasured *m, ReportValidated *row, GError **error)
+{
+    const CliMachine *machine = machine_of(v, m, error);
+    if (machine == NULL)
+        return FALSE;
+    g_autoptr(GError) refusal = NULL;
+    if (machine->system->peak_flops[m->spec.dtype] == 0) {
+        row->skipped = "the GPU has no such precision";
+        return TRUE;
+    }
+    g_autoptr(CliCase) c = cli_case_new(machine, m->shape, &m->spec, &refusal);
+    StepOptions options = {.convention = LLM_FLOPS_MEGATRON};
+    g_autoptr(StepResult) r = c != NULL ? cli_case_run(c, &options, &refusal) : NULL;
+    if (r == NULL) {
+        row->skipped = g_string_chunk_insert_const(v->texts, refusal->message);
+        return TRUE;
+    }
+    row->predicted_s = (double)r->time_ns / 1e9;
+    row->predicted_gb = (double)r->memory_peak_bytes / 1e9;
+    row->fits = report_fits(r);
+    return TRUE;
+}
+
+static gboolean
+is_wanted(const Validation *v, const CliMeasurements *m, guint row)
+{
+    for (guint i = 0; i < v->where->len; i++) {
+        const char *text = v->where->pdata[i], *equals = strchr(text, '=');
+        g_autofree char *column = g_strndup(text, (gsize)(equals - text));
+        if (strcmp(cli_measurements_text(m, row, column), equals + 1) != 0)
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+row_run(Validation *v, const CliMeasurements *m, guint i, GError **error)
+{
+    CliMeasured measured;
+    if (!cli_measured_read(m, i, &measured, error))
+        return FALSE;
+    ReportValidated row = {.id = measured.id,
+                           .source = measured.source[0] != '\0' ? measured.source
+                                                                : conf_table_name(m->table),
+                           .measured_s = measured.measured_s,
+                           .predicted_s = NAN,
+                           .measured_gb = measured.measured_gb,
+                           .predicted_gb = NAN,
+                           .measured_oom = measured.measured_oom};
+    gboolean ok = TRUE;
+    if (measured.skipped != NULL)
+        row.skipped = g_string_chunk_insert_const(v->texts, measured.skipped);
+    else
+        ok = predict(v, &measured, &row, error);
+    cli_measured_clear(&measured);
+    if (ok)
+        g_array_append_val(v->rows, row);
+    return ok;
+}
+
+static gboolean
+table_run(Validation *v, const char *path, GError **error)
+{
+    ConfTable *table = conf_table_load(path, error);
+    if (table == NULL)
+        return FALSE;
+    g_ptr_array_add(v->tables, table);
+    CliMeasurements m = {0};
+    gboolean ok = cli_measurements_init(&m, table, error);
+    guint n = conf_table_n_rows(table);
+    CliProgress progress = cli_progress_start(path, n);
+    for (guint i = 0; ok && i < n; i++) {
+        cli_progress_at(&progress, i);
+        if (is_wanted(v, &m, i))
+            ok = row_run(v, &m, i, error);
+    }
+    cli_progress_end(&progress);
+    cli_measurements_clear(&m);
+    return ok;
+}
+
+static int
+files_run(Validation *v, char **files, GError **error)
+{
+    for (guint i = 0; files[i] != NULL; i++)
+        if (!table_run(v, files[i], error))
+            return CLI_USAGE;
+    if (v->rows->len == 0) {
+        g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
+                            "validate: no rows; write files that have some, or a wider --where");
+        return CLI_USAGE;
+    }
+    g_autoptr(GString) out = g_string_new(NULL);
+    report_validation(v->rows, (guint)v->worst, cli_format_name(&v->format), out);
+    if (!cli_output_write(v->format.output, out, error))
+        return CLI_USAGE;
+    ReportErrors time = report_time_errors(v->rows, NULL);
+    return !isnan(v->tolerance) && !(time.mean_absolute <= v->tolerance) ? CLI_NO : CLI_DONE;
+}
+
+static int
+validate_run(int argc, char **argv, GError **error)
+{
+    Validation v = {.tolerance = NAN,
+                    .worst = 25,
+                    .where = g_ptr_array_new_with_free_func(g_free),
+                    .tables = g_ptr_array_new_with_free_func((GDestroyNotify)conf_table_free),
+                    .machines = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+                                                      (GDestroyNotify)cli_machine_free),
+                    .texts = g_string_chunk_new(4096),
+                    .rows = g_array_new(FALSE, FALSE, sizeof(ReportValidated))};
+    CliArguments arguments = {
+        "validate", "FILE...",
+        "Simulates the measured runs in tables (CSV or TSV, one run a row) and compares.",
+        G_MAXUINT, {cli_format_group(&v.format), validate_group(&v)}};
+    gboolean helped = FALSE;
+    int status = CLI_USAGE;
+    if (cli_arguments_parse(&arguments, &argc, &argv, &helped, error)) {
+        if (helped)
+            status = CLI_DONE;
+        else if (argc < 2)
+            g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
+                                "validate: no file; write dtsim validate FILE...");
+        else
+            status = files_run(&v, argv + 1, error);
+    }
+    g_array_unref(v.rows);
+    g_string_chunk_free(v.texts);
+    g_hash_table_unref(v.machines);
+    g_ptr_array_unref(v.tables);
+    g_ptr_array_unref(v.where);
+    cli_format_clear(&v.format);
+    return status;
+}
+
+const CliCommand cli_validate = {"validate", "predicted against measured runs", validate_run};

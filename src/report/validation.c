@@ -1,0 +1,312 @@
+/* Predicted against measured, worst first. */
+#include "config.h"
+
+#include "report/validation.h"
+
+#include "report/json_number.h"
+#include "report/number.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <string.h>
+
+static double
+time_error(const ReportValidated *r)
+{
+    return r->skipped == NULL ? r->predicted_s / r->measured_s - 1 : NAN;
+}
+
+static double
+memory_error(const ReportValidated *r)
+{
+    return r->skipped == NULL ? r->predicted_gb / r->measured_gb - 1 : NAN;
+}
+
+static int
+compare_doubles(gconstpointer a, gconstpointer b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static ReportErrors
+errors_of(const GArray *rows, const char *source, double (*error)(const ReportValidated *))
+{
+    g_autoptr(GArray) absolute = g_array_new(FALSE, FALSE, sizeof(double));
+    ReportErrors e = {0, NAN, NAN, NAN};
+    double sum = 0, bias = 0;
+    for (guint i = 0; i < rows->len; i++) {
+        const ReportValidated *r = &g_array_index(rows, ReportValidated, i);
+        double x = error(r), size = fabs(x);
+        if (isnan(x) || (source != NULL && strcmp(source, r->source) != 0))
+            continue;
+        g_array_append_val(absolute, size);
+        sum += size;
+        bias += x;
+    }
+    e.n = absolute->len;
+    if (e.n == 0)
+        return e;
+    g_array_sort(absolute, compare_doubles);
+    const double *values = (const double *)(gpointer)absolute->data;
+    e.mean_absolute = sum / e.n;
+    e.bias = bias / e.n;
+    e.median_absolute =
+        e.n % 2 == 1 ? values[e.n / 2] : (values[e.n / 2 - 1] + values[e.n / 2]) / 2;
+    return e;
+}
+
+ReportErrors
+report_time_errors(const GArray *rows, const char *source_or_null)
+{
+    return errors_of(rows, source_or_null, time_error);
+}
+
+ReportErrors
+report_memory_errors(const GArray *rows, const char *source_or_null)
+{
+    return errors_of(rows, source_or_null, memory_error);
+}
+
+/* Each text once, in the order of first appearance. */
+static GPtrArray *
+distinct(const GArray *rows, gboolean reasons)
+{
+    GPtrArray *seen = g_ptr_array_new();
+    for (guint i = 0; i < rows->len; i++) {
+        const ReportValidated *r = &g_array_index(rows, ReportValidated, i);
+        const char *text = reasons ? r->skipped : r->source;
+        if (text != NULL && !g_ptr_array_find_with_equal_func(seen, text, g_str_equal, NULL))
+            g_ptr_array_add(seen, (gpointer)text);
+    }
+    return seen;
+}
+
+typedef struct {
+    guint n, right; /* rows that ran out of memory, and how many of them are predicted not to fit */
+    guint fit_n, fit_right;
+} OutOfMemory;
+
+static OutOfMemory
+count_oom(const GArray *rows)
+{
+    OutOfMemory o = {0, 0, 0, 0};
+    for (guint i = 0; i < rows->len; i++) {
+        const ReportValidated *r = &g_array_index(rows, ReportValidated, i);
+        if (r->skipped != NULL)
+            continue;
+        if (r->measured_oom) {
+            o.n++;
+            o.right += r->fits ? 0 : 1;
+        } else {
+            o.fit_n++;
+            o.fit_right += r->fits ? 1 : 0;
+        }
+    }
+    return o;
+}
+
+static void
+json_errors(JsonBuilder *b, const char *key, ReportErrors e)
+{
+    report_json_object(b, key);
+    report_json_int(b, "n", e.n);
+    report_json_double(b, "mean_absolute_error", e.mean_absolute);
+    report_json_double(b, "median_absolute_error", e.median_absolute);
+    report_json_double(b, "bias", e.bias);
+    json_builder_end_object(b);
+}
+
+static guint
+count_skipped(const GArray *rows, const char *reason)
+{
+    guint n = 0;
+    for (guint i = 0; i < rows->len; i++) {
+        const char *skipped = g_array_index(rows, ReportValidated, i).skipped;
+        n += skipped != NULL && (reason == NULL || strcmp(skipped, reason) == 0) ? 1 : 0;
+    }
+    return n;
+}
+
+static void
+json_rows(JsonBuilder *b, const GArray *rows)
+{
+    report_json_array(b, "rows");
+    for (guint i = 0; i < rows->len; i++) {
+        const ReportValidated *r = &g_array_index(rows, ReportValidated, i);
+        report_json_object(b, NULL);
+        report_json_text(b, "id", r->id);
+        report_json_text(b, "source", r->source);
+        report_json_double(b, "measured_s", r->measured_s);
+        report_json_double(b, "predicted_s", r->predicted_s);
+        report_json_double(b, "error", time_error(r));
+        report_json_double(b, "measured_peak_mem_GB", r->measured_gb);
+        report_json_double(b, "predicted_peak_mem_GB", r->predicted_gb);
+        json_builder_set_member_name(b, "fits");
+        if (r->skipped == NULL)
+            json_builder_add_boolean_value(b, r->fits);
+        else
+            json_builder_add_null_value(b);
+        report_json_bool(b, "measured_oom", r->measured_oom);
+        report_json_text(b, "skipped", r->skipped);
+        json_builder_end_object(b);
+    }
+    json_builder_end_array(b);
+}
+
+static void
+validation_json(const GArray *rows, GString *out)
+{
+    g_autoptr(JsonBuilder) b = json_builder_new();
+    g_autoptr(GPtrArray) sources = distinct(rows, FALSE);
+    OutOfMemory oom = count_oom(rows);
+    report_json_object(b, NULL);
+    json_rows(b, rows);
+    report_json_object(b, "summary");
+    report_json_int(b, "rows", rows->len);
+    report_json_int(b, "skipped", count_skipped(rows, NULL));
+    json_errors(b, "time", report_time_errors(rows, NULL));
+    json_errors(b, "memory", report_memory_errors(rows, NULL));
+    report_json_int(b, "oom_rows", oom.n);
+    report_json_int(b, "oom_predicted", oom.right);
+    report_json_int(b, "fit_rows", oom.fit_n);
+    report_json_int(b, "fit_predicted", oom.fit_right);
+    report_json_array(b, "sources");
+    for (guint i = 0; i < sources->len; i++) {
+        report_json_object(b, NULL);
+        report_json_text(b, "source", sources->pdata[i]);
+        json_errors(b, "time", report_time_errors(rows, sources->pdata[i]));
+        json_errors(b, "memory", report_memory_errors(rows, sources->pdata[i]));
+        json_builder_end_object(b);
+    }
+    json_builder_end_array(b);
+    json_builder_end_object(b);
+    json_builder_end_object(b);
+    report_json_print(b, out);
+}
+
+static void
+validation_tsv(const GArray *rows, GString *out)
+{
+    g_string_append(out, "id\tsource\tmeasured_s\tpredicted_s\terror\tmeasured_peak_mem_GB\t"
+                         "predicted_peak_mem_GB\tfits\tmeasured_oom\tskipped\n");
+    for (guint i = 0; i < rows->len; i++) {
+        const ReportValidated *r = &g_array_index(rows, ReportValidated, i);
+        const double values[] = {r->measured_s, r->predicted_s, time_error(r), r->measured_gb,
+                                 r->predicted_gb};
+        g_string_append_printf(out, "%s\t%s", r->id, r->source);
+        for (guint k = 0; k < G_N_ELEMENTS(values); k++)
+            g_string_append_printf(out, "\t%s", report_plain(values[k], 6).text);
+        g_string_append_printf(out, "\t%s\t%s\t%s\n",
+                               r->skipped != NULL ? "" : r->fits ? "yes" : "no",
+                               r->measured_oom ? "yes" : "no", r->skipped != NULL ? r->skipped : "");
+    }
+}
+
+/* Largest error of time first; rows without one after them by their error of memory; then by place. */
+static int
+compare_rows(gconstpointer a, gconstpointer b)
+{
+    const ReportValidated *x = *(const ReportValidated *const *)a;
+    const ReportValidated *y = *(const ReportValidated *const *)b;
+    double tx = isnan(time_error(x)) ? -1 : fabs(time_error(x));
+    double ty = isnan(time_error(y)) ? -1 : fabs(time_error(y));
+    double mx = isnan(memory_error(x)) ? -1 : fabs(memory_error(x));
+    double my = isnan(memory_error(y)) ? -1 : fabs(memory_error(y));
+    if (tx != ty)
+        return tx > ty ? -1 : 1;
+    if (mx != my)
+        return mx > my ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static ReportNumber
+signed_percent(double x)
+{
+    ReportNumber n = report_percent(x);
+    if (x > 0)
+        g_snprintf(n.text, sizeof n.text, "+%s", report_percent(x).text);
+    return n;
+}
+
+static void
+text_worst(const GArray *rows, guint worst, GString *out)
+{
+    static const char *const heads[] = {"row",         "measured",  "predicted",
+                                        "error", "measured GB", "predicted GB", "error", NULL};
+    g_autoptr(GPtrArray) order = g_ptr_array_new();
+    for (guint i = 0; i < rows->len; i++) {
+        ReportValidated *r = &g_array_index(rows, ReportValidated, i);
+        if (r->skipped == NULL)
+            g_ptr_array_add(order, r);
+    }
+    g_ptr_array_sort(order, compare_rows);
+    g_autoptr(ReportTable) table = report_table_new("lrrrrrr", heads);
+    for (guint i = 0; i < order->len && i < worst; i++) {
+        const ReportValidated *r = order->pdata[i];
+        report_table_cell(table, "%s", r->id);
+        report_table_cell(table, "%s", isnan(r->measured_s) ? "-" : report_time(r->measured_s).text);
+        report_table_cell(table, "%s", report_time(r->predicted_s).text);
+        report_table_cell(table, "%s", signed_percent(time_error(r)).text);
+        report_table_cell(table, "%s",
+                          r->measured_oom ? "OOM" : report_fixed(r->measured_gb, 2).text);
+        report_table_cell(table, "%s", report_fixed(r->predicted_gb, 2).text);
+        report_table_cell(table, "%s", signed_percent(memory_error(r)).text);
+    }
+    report_table_print(table, 0, out);
+    if (order->len > worst)
+        g_string_append_printf(out, "... and %u rows with smaller errors\n", order->len - worst);
+}
+
+static void
+text_errors(ReportTable *table, const char *name, ReportErrors time, ReportErrors memory)
+{
+    const ReportErrors both[] = {time, memory};
+    report_table_cell(table, "%s", name);
+    for (guint i = 0; i < 2; i++) {
+        report_table_cell(table, "%u", both[i].n);
+        report_table_cell(table, "%s", report_percent(both[i].mean_absolute).text);
+        report_table_cell(table, "%s", report_percent(both[i].median_absolute).text);
+        report_table_cell(table, "%s", signed_percent(both[i].bias).text);
+    }
+}
+
+static void
+validation_text(const GArray *rows, guint worst, GString *out)
+{
+    static const char *const heads[] = {"source", "time n",   "mean abs", "median", "bias",
+                                        "memory n", "mean abs", "median", "bias", NULL};
+    g_autoptr(GPtrArray) sources = distinct(rows, FALSE);
+    g_autoptr(GPtrArray) reasons = distinct(rows, TRUE);
+    text_worst(rows, worst, out);
+    g_string_append(out, "\nErrors are (predicted - measured) / measured.\n\n");
+    g_autoptr(ReportTable) table = report_table_new("lrrrrrrrr", heads);
+    for (guint i = 0; i < sources->len; i++) {
+        ReportErrors time = report_time_errors(rows, sources->pdata[i]);
+        ReportErrors memory = report_memory_errors(rows, sources->pdata[i]);
+        if (time.n + memory.n > 0)
+            text_errors(table, sources->pdata[i], time, memory);
+    }
+    text_errors(table, "all", report_time_errors(rows, NULL), report_memory_errors(rows, NULL));
+    report_table_print(table, 0, out);
+    OutOfMemory oom = count_oom(rows);
+    g_string_append_printf(out, "\nran: %u of %u predicted to fit", oom.fit_right, oom.fit_n);
+    if (oom.n > 0)
+        g_string_append_printf(out, "; ran out of memory: %u of %u predicted not to fit", oom.right,
+                               oom.n);
+    g_string_append_printf(out, "\nskipped: %u of %u rows\n", count_skipped(rows, NULL), rows->len);
+    for (guint i = 0; i < reasons->len; i++)
+        g_string_append_printf(out, "  %4u  %s\n", count_skipped(rows, reasons->pdata[i]),
+                               (const char *)reasons->pdata[i]);
+}
+
+void
+report_validation(const GArray *rows, guint worst, const char *format, GString *out)
+{
+    if (strcmp(format, "json") == 0)
+        validation_json(rows, out);
+    else if (strcmp(format, "tsv") == 0)
+        validation_tsv(rows, out);
+    else
+        validation_text(rows, worst, out);
+}
