@@ -8,10 +8,12 @@
  *                               outside that sweep / 4)^2
  *
  * and a sweep of ratio 1 (the fitted model itself) at d = 1.5: near what was measured the measurement
- * speaks, far away the model. A sweep far off the model (misaligned slices of 5 ranks, say, at a tenth of
- * the rate) speaks for itself alone, and so does nccl-tests' ring of sends. The ratio is that of the system as measured; the model is that of the
- * system as asked for, so overrides of rates and latencies act on measured times by what the model
- * says they change. Outside measured sweeps the result is made monotone in bytes. */
+ * speaks, far away the model. A sweep far off the model (misaligned slices of 5 ranks, say, at a
+ * tenth of the rate) speaks for itself alone, and so does nccl-tests' ring of sends.
+ *
+ * The ratio is that of the system as measured; the model is that of the system as asked for, so
+ * overrides of rates and latencies act on measured times by what the model says they change. Every
+ * result is monotone in bytes: measured sweeps by their curve, the rest by a running maximum. */
 #include "config.h"
 
 #include "net/rows.h"

@@ -2,7 +2,9 @@
  *
  * Rates are nominal rate x efficiency of system.conf x a scale fitted to collective.tsv; latencies are
  * NCCL's hop and base constants (ring.c, tree.c, ...) x a scale: what system.conf says relative to the
- * reference below x a fitted scale. So a latency of 0 in system.conf gives a machine without latency. */
+ * reference (2 us NVLink, 20 us network) x a fitted scale, so a latency of 0 gives a machine without.
+ * Oversubscription divides the rate of every NIC of a group that spans nodes, rail-local or not: the
+ * switches above the first are not modelled one by one. */
 #pragma once
 
 #include "cluster/system.h"
