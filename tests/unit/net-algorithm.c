@@ -127,20 +127,29 @@ test_small_message(void)
 static void
 test_which_algorithm(void)
 {
-    ClusterSystem h100 = node_of_8("NVIDIA H100", TRUE), a100 = node_of_8("NVIDIA A100", TRUE);
-    NetFabric hopper = net_fabric_of(&h100, &plain), ampere = net_fabric_of(&a100, &plain);
-    NetGroup node = net_even_group(&hopper, 8, 1), many = net_even_group(&hopper, 1024, 128);
-    g_assert_cmpstr(net_model_time(&hopper, NET_ALL_REDUCE, &node, 1e9).algorithm->name, ==,
-                    "nvls");
-    g_assert_cmpstr(net_model_time(&ampere, NET_ALL_REDUCE, &node, 1e9).algorithm->name, ==,
-                    "ring");
-    g_assert_cmpstr(net_model_time(&ampere, NET_ALL_REDUCE, &many, 1e4).algorithm->name, ==,
-                    "tree");
-    g_assert_cmpint(net_model_time(&ampere, NET_ALL_REDUCE, &many, 1e4).protocol, ==, NET_LL);
-    g_assert_cmpstr(net_model_time(&ampere, NET_ALL_REDUCE, &many, 16e9).algorithm->name, ==,
-                    "ring");
-    g_assert_cmpstr(net_model_time(&ampere, NET_ALL_TO_ALL, &many, 1e9).algorithm->name, ==,
-                    "direct");
+    static const struct {
+        const char *gpu;
+        NetOp op;
+        guint ranks, nodes;
+        double bytes;
+        const char *algorithm;
+    } cases[] = {
+        {"H100", NET_ALL_REDUCE, 8, 1, 1e9, "nvls"},
+        {"H100", NET_ALL_REDUCE, 8, 1, 1e3, "ring"},
+        {"H100", NET_ALL_REDUCE, 16, 2, 1e9, "nvls_tree"},
+        {"H100", NET_ALL_GATHER, 8, 1, 1e9, "ring"},
+        {"A100", NET_ALL_REDUCE, 8, 1, 1e9, "ring"},
+        {"A100", NET_ALL_REDUCE, 32, 4, 16e9, "ring"},
+        {"A100", NET_ALL_REDUCE, 1024, 128, 1e4, "tree"},
+        {"A100", NET_ALL_TO_ALL, 1024, 128, 1e9, "direct"},
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        ClusterSystem system = node_of_8(cases[i].gpu, TRUE);
+        NetFabric fabric = net_fabric_of(&system, &plain);
+        NetGroup group = net_even_group(&fabric, cases[i].ranks, cases[i].nodes);
+        NetModelTime t = net_model_time(&fabric, cases[i].op, &group, cases[i].bytes);
+        g_assert_cmpstr(t.algorithm->name, ==, cases[i].algorithm);
+    }
     /* an H20 is a Hopper, a GB200 a Blackwell, and an unknown GPU counts as Ampere */
     g_assert_cmpint(net_generation_of("H20-96GB"), ==, NET_HOPPER);
     g_assert_cmpint(net_generation_of("GB200"), ==, NET_BLACKWELL);
