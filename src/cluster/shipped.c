@@ -53,7 +53,8 @@ find_path(const char *path, GError **error)
         return g_path_get_dirname(path);
     if (g_file_test(path, G_FILE_TEST_IS_DIR))
         g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_UNKNOWN,
-                    "system '%s': the folder has no " CONF_NAME "; name a folder that has one", path);
+                    "system '%s': the folder has no " CONF_NAME "; name a folder that has one",
+                    path);
     else
         g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_UNKNOWN,
                     "system '%s': no such folder; name a folder with a " CONF_NAME
@@ -88,7 +89,7 @@ cluster_shipped_find(const char *name_or_directory, GError **error)
     g_autofree char *hint = hint_of(name, names);
     g_autofree char *list = g_strjoinv(", ", names);
     g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_UNKNOWN,
-                "system '%s' is not known%s; write a folder with a " CONF_NAME " or one of: %s", name,
-                hint, *list ? list : "(none found; set DTSIM_DATA)");
+                "system '%s' is not known%s; write a folder with a " CONF_NAME " or one of: %s",
+                name, hint, *list ? list : "(none found; set DTSIM_DATA)");
     return NULL;
 }

@@ -3,6 +3,7 @@
 
 #include <glib.h>
 
-/* The folder that holds system.conf of a shipped name or of a path; caller frees. A text with a '/' or
- * that names a folder with a system.conf is a path (the path of the system.conf itself will do too). */
+/* The folder that holds system.conf of a shipped name or of a path; caller frees. A text with a
+ * '/' or that names a folder with a system.conf is a path (the path of the system.conf itself will
+ * do too). */
 char *cluster_shipped_find(const char *name_or_directory, GError **error);

@@ -1,4 +1,5 @@
-/* Loads a system directory's system.conf by one table of keys, and checks that the values fit together. */
+/* Loads a system directory's system.conf by one table of keys, and checks that the values fit
+ * together. */
 #include "config.h"
 
 #include "cluster/system.h"
@@ -10,9 +11,14 @@ G_DEFINE_QUARK(cluster_error_quark, cluster_error)
 
 static const char *const link_choices[] = {"nvswitch", "mesh", "pcie", NULL};
 
-#define QUANTITY(section, key, kind, fallback, what)                                                 \
-    {section, key, CONF_KEY_QUANTITY, kind, fallback, NULL, what}
-#define FRACTION(section, key, what) {section, key, CONF_KEY_FRACTION, UNITS_COUNT, NULL, NULL, what}
+#define QUANTITY(section, key, kind, fallback, what)                                               \
+    {                                                                                              \
+        section, key, CONF_KEY_QUANTITY, kind, fallback, NULL, what                                \
+    }
+#define FRACTION(section, key, what)                                                               \
+    {                                                                                              \
+        section, key, CONF_KEY_FRACTION, UNITS_COUNT, NULL, NULL, what                             \
+    }
 
 static const ConfKey keys[] = {
     {"gpu", "name", CONF_KEY_TEXT, UNITS_COUNT, NULL, NULL, "product name of the GPU"},
@@ -30,7 +36,8 @@ static const ConfKey keys[] = {
     QUANTITY("gpu", "clock", UNITS_FREQUENCY, NULL, "SM clock behind the peaks"),
     QUANTITY("gpu", "kernel-floor", UNITS_TIME, NULL, "interval of back-to-back small kernels"),
     QUANTITY("node", "gpus", UNITS_COUNT, NULL, "GPUs in a node"),
-    {"node", "link", CONF_KEY_CHOICE, UNITS_COUNT, NULL, link_choices, "how the GPUs of a node meet"},
+    {"node", "link", CONF_KEY_CHOICE, UNITS_COUNT, NULL, link_choices,
+     "how the GPUs of a node meet"},
     QUANTITY("node", "nvlink-rate", UNITS_RATE, NULL,
              "GPU to GPU in a node, per GPU and direction, nominal (link = pcie: over PCIe)"),
     FRACTION("node", "nvlink-efficiency", "share of nvlink-rate that a large collective achieves"),
@@ -105,25 +112,34 @@ read_oversubscription(ClusterSystem *s, const char *path, GError **error)
     double value = g_ascii_strtod(text, &end);
     if (end == text || !(g_str_equal(end, "") || g_str_equal(end, ":1")) || !(value >= 1) ||
         value > 1000) {
-        g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
-                    "%s: [fabric] oversubscription: '%s' is not a ratio from 1 to 1000; write 1 for full "
-                    "bisection, 2 for half",
-                    path, text);
+        g_set_error(
+            error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
+            "%s: [fabric] oversubscription: '%s' is not a ratio from 1 to 1000; write 1 for full "
+            "bisection, 2 for half",
+            path, text);
         return FALSE;
     }
     s->oversubscription = value;
     return TRUE;
 }
 
-/* What must be more than zero for any time to be finite. Written as text here, so that the complaint
- * names the key. */
+/* What must be more than zero for any time to be finite. Written as text here, so that the
+ * complaint names the key. */
 static const struct {
     const char *section, *key, *example;
 } positive[] = {
-    {"gpu", "peak-fp32", "19.5TFLOPS"}, {"gpu", "memory", "80GB"}, {"gpu", "memory-usable", "79GB"},
-    {"gpu", "memory-rate", "2039GBps"}, {"gpu", "sms", "108"},     {"gpu", "clock", "1410MHz"},
-    {"gpu", "kernel-floor", "2us"},     {"node", "gpus", "8"},     {"node", "nvlink-rate", "300GBps"},
-    {"node", "pcie-rate", "25GBps"},    {"nic", "count", "8"},     {"nic", "rate", "200Gbps"},
+    {"gpu", "peak-fp32", "19.5TFLOPS"},
+    {"gpu", "memory", "80GB"},
+    {"gpu", "memory-usable", "79GB"},
+    {"gpu", "memory-rate", "2039GBps"},
+    {"gpu", "sms", "108"},
+    {"gpu", "clock", "1410MHz"},
+    {"gpu", "kernel-floor", "2us"},
+    {"node", "gpus", "8"},
+    {"node", "nvlink-rate", "300GBps"},
+    {"node", "pcie-rate", "25GBps"},
+    {"nic", "count", "8"},
+    {"nic", "rate", "200Gbps"},
 };
 
 static const struct {
@@ -145,7 +161,8 @@ check_positive(const ClusterSystem *s, const char *path, GError **error)
         const char *section = positive_fractions[i].section, *key = positive_fractions[i].key;
         if (conf_keyfile_fraction(s->conf, section, key) <= 0) {
             g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
-                        "%s: [%s] %s: must be more than 0; write for example 0.9", path, section, key);
+                        "%s: [%s] %s: must be more than 0; write for example 0.9", path, section,
+                        key);
             return FALSE;
         }
     }
@@ -156,15 +173,17 @@ static gboolean
 check_counts(const ClusterSystem *s, const char *path, GError **error)
 {
     if (s->gpus_per_node > 1024 || s->nics_per_node > 1024 || s->n_sms > 4096) {
-        g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
-                    "%s: [node] gpus and [nic] count go up to 1024 and [gpu] sms up to 4096; write what one "
-                    "node has",
-                    path);
+        g_set_error(
+            error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
+            "%s: [node] gpus and [nic] count go up to 1024 and [gpu] sms up to 4096; write what a "
+            "node has",
+            path);
         return FALSE;
     }
     if (s->nics_per_node % s->gpus_per_node && s->gpus_per_node % s->nics_per_node) {
         g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
-                    "%s: [nic] count: %" G_GINT64_FORMAT " cards cannot be dealt out evenly to %" G_GINT64_FORMAT
+                    "%s: [nic] count: %" G_GINT64_FORMAT
+                    " cards cannot be dealt out evenly to %" G_GINT64_FORMAT
                     " GPUs; write a divisor or a multiple of [node] gpus",
                     path, s->nics_per_node, s->gpus_per_node);
         return FALSE;
@@ -182,9 +201,10 @@ check_memory(const ClusterSystem *s, const char *path, GError **error)
         return FALSE;
     }
     if (s->fixed_memory_bytes >= s->memory_usable_bytes) {
-        g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
-                    "%s: [host] fixed-memory: leaves nothing of [gpu] memory-usable; write for example 2GB",
-                    path);
+        g_set_error(
+            error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
+            "%s: [host] fixed-memory: leaves nothing of [gpu] memory-usable; write for example 2GB",
+            path);
         return FALSE;
     }
     return TRUE;
@@ -195,9 +215,9 @@ summarise(const ClusterSystem *s)
 {
     g_autofree char *link = units_format(UNITS_RATE, s->nvlink_Bps, 4);
     g_autofree char *nic = units_format(UNITS_RATE, s->nic_Bps, 4);
-    return g_strdup_printf("%" G_GINT64_FORMAT " x %s a node, %s %s; %" G_GINT64_FORMAT " x %s to the network",
-                           s->gpus_per_node, s->gpu_name, link_choices[s->link], link, s->nics_per_node,
-                           nic);
+    return g_strdup_printf(
+        "%" G_GINT64_FORMAT " x %s a node, %s %s; %" G_GINT64_FORMAT " x %s to the network",
+        s->gpus_per_node, s->gpu_name, link_choices[s->link], link, s->nics_per_node, nic);
 }
 
 /* Takes `conf`; `where` is the place in messages. */
@@ -233,7 +253,8 @@ load_directory(const char *directory, const char *const *overrides, GError **err
 }
 
 ClusterSystem *
-cluster_system_parse(const char *name, const char *text, const char *const *overrides, GError **error)
+cluster_system_parse(const char *name, const char *text, const char *const *overrides,
+                     GError **error)
 {
     ConfKeyfile *conf = conf_keyfile_parse(name, text, keys, error);
     ClusterSystem *s = conf ? system_new(conf, name, overrides, error) : NULL;

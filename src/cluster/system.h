@@ -5,10 +5,17 @@
 
 typedef enum { CLUSTER_LINK_NVSWITCH, CLUSTER_LINK_MESH, CLUSTER_LINK_PCIE } ClusterLink;
 
-typedef enum { CLUSTER_FP32, CLUSTER_TF32, CLUSTER_FP16, CLUSTER_BF16, CLUSTER_FP8, CLUSTER_N_DTYPES } ClusterDtype;
-const char *cluster_dtype_name(ClusterDtype dtype);              /* "bf16" */
+typedef enum {
+    CLUSTER_FP32,
+    CLUSTER_TF32,
+    CLUSTER_FP16,
+    CLUSTER_BF16,
+    CLUSTER_FP8,
+    CLUSTER_N_DTYPES
+} ClusterDtype;
+const char *cluster_dtype_name(ClusterDtype dtype); /* "bf16" */
 gboolean cluster_dtype_parse(const char *text, ClusterDtype *ret, GError **error);
-guint cluster_dtype_bytes(ClusterDtype dtype);                   /* 4 4 2 2 1 */
+guint cluster_dtype_bytes(ClusterDtype dtype); /* 4 4 2 2 1 */
 
 typedef struct {
     char *name;      /* "dgx-a100-80g" */
@@ -25,46 +32,46 @@ typedef struct {
     gint64 l2_bytes;
     gint64 n_sms;
     gint64 clock_Hz;
-    gint64 kernel_floor_ns;              /* back-to-back launch interval: no kernel is shorter */
+    gint64 kernel_floor_ns; /* back-to-back launch interval: no kernel is shorter */
 
     /* [node] */
     gint64 gpus_per_node;
     ClusterLink link;
-    gint64 nvlink_Bps;                   /* per GPU and direction, nominal */
-    double nvlink_efficiency;            /* achieved by a large collective or copy */
-    gint64 nvlink_latency_ns;            /* one hop */
-    gint64 pcie_Bps;                     /* host link per GPU and direction, achieved */
+    gint64 nvlink_Bps;        /* per GPU and direction, nominal */
+    double nvlink_efficiency; /* achieved by a large collective or copy */
+    gint64 nvlink_latency_ns; /* one hop */
+    gint64 pcie_Bps;          /* host link per GPU and direction, achieved */
 
     /* [nic] */
     gint64 nics_per_node;
-    gint64 nic_Bps;                      /* line rate per direction */
-    double nic_efficiency;               /* achieved by a large transfer */
-    gint64 nic_latency_ns;               /* one message end to end, GPU to GPU over the network */
+    gint64 nic_Bps;        /* line rate per direction */
+    double nic_efficiency; /* achieved by a large transfer */
+    gint64 nic_latency_ns; /* one message end to end, GPU to GPU over the network */
 
     /* [fabric] */
     gboolean rail_optimised;
-    double oversubscription;             /* 1 = full bisection */
+    double oversubscription; /* 1 = full bisection */
 
     /* [host] */
-    gint64 launch_ns;                    /* CPU time to launch one kernel */
-    gint64 sync_ns;                      /* device synchronise seen by the stream: gap until refilled */
-    gint64 fixed_memory_bytes;           /* CUDA context, kernels, cuBLAS and NCCL buffers per GPU */
+    gint64 launch_ns;          /* CPU time to launch one kernel */
+    gint64 sync_ns;            /* device synchronise seen by the stream: gap until refilled */
+    gint64 fixed_memory_bytes; /* CUDA context, kernels, cuBLAS and NCCL buffers per GPU */
 
-    ConfKeyfile *conf;                   /* owned; for --show-config */
+    ConfKeyfile *conf; /* owned; for --show-config */
 } ClusterSystem;
 
-/* `name_or_directory`: a shipped name or a path that has a '/' or holds system.conf. `overrides`: NULL or
- * NULL-terminated "section.key=value". Data are searched in $DTSIM_DATA, the build tree, then the
- * installed place (conf/datadir.h). Unknown name: error with near-miss hint and the list. */
+/* `name_or_directory`: a shipped name or a path that has a '/' or holds system.conf. `overrides`:
+ * NULL or NULL-terminated "section.key=value". Data are searched in $DTSIM_DATA, the build tree,
+ * then the installed place (conf/datadir.h). Unknown name: error with near-miss hint and the list. */
 ClusterSystem *cluster_system_load(const char *name_or_directory, const char *const *overrides,
                                    GError **error);
-/* The same from the text of a system.conf; `name` serves messages and as the system's name. It has no tables:
- * directory is "". */
-ClusterSystem *cluster_system_parse(const char *name, const char *text, const char *const *overrides,
-                                    GError **error);
+/* The same from the text of a system.conf; `name` serves messages and as the system's name. It has
+ * no tables: directory is "". */
+ClusterSystem *cluster_system_parse(const char *name, const char *text,
+                                    const char *const *overrides, GError **error);
 void cluster_system_free(ClusterSystem *s);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ClusterSystem, cluster_system_free)
-/* Names of the shipped systems in alphabetical order; NULL-terminated, caller frees (g_strfreev). */
+/* Names of the shipped systems in alphabetical order; caller frees (g_strfreev). */
 char **cluster_system_names(void);
 const ConfKey *cluster_system_keys(void);
 

@@ -8,7 +8,8 @@
 
 /* Beyond this many doublings from the nearest measured point an estimate is a model's. */
 #define NEAR 1.0
-/* Expected relative error: near measured points; a doubling farther; mask of the other kind; no rows at all. */
+/* Expected relative error: near measured points; a doubling farther; mask of the other kind; no
+ * rows at all. */
 #define ERROR_NEAR 0.06
 #define ERROR_DOUBLING 0.05
 #define ERROR_OTHER_MASK 0.15
@@ -23,7 +24,8 @@ estimate(const CostBook *book, const CostAttention *a)
     double roofline = cost_attention_roofline_ns(book->system, a);
     CostEstimate at;
     gboolean other_mask = FALSE;
-    if (!book->attention || !cost_attention_table_log_efficiency(book->attention, a, &at, &other_mask)) {
+    if (!book->attention ||
+        !cost_attention_table_log_efficiency(book->attention, a, &at, &other_mask)) {
         double efficiency = a->backward ? EFFICIENCY_BACKWARD : EFFICIENCY_FORWARD;
         return (CostTime){roofline / efficiency, COST_MODELLED, ERROR_GUESSED};
     }

@@ -1,7 +1,8 @@
 /* Reads attention.tsv; one surface each for (forward, backward) x (full, causal).
  *
- * Coordinates: log2 of the sequence length, log2 of the head dimension. What heads and batch do to the time, filling
- * the SMs in waves, is in the roofline. fp16 and bf16 rows count alike: flash kernels run both at one rate. */
+ * Coordinates: log2 of the sequence length, log2 of the head dimension. What heads and batch do to
+ * the time, filling the SMs in waves, is in the roofline. fp16 and bf16 rows count alike: flash kernels run both at
+ * one rate. */
 #include "config.h"
 
 #include "cost/attention_table.h"
@@ -17,8 +18,8 @@ typedef struct {
 } Row;
 
 struct CostAttentionTable {
-    GArray *rows; /* Row, in the file's order; there are few */
-    guint n_rows; /* of the file: one may hold both passes */
+    GArray *rows;                /* Row, in the file's order; there are few */
+    guint n_rows;                /* of the file: one may hold both passes */
     CostSurface *surfaces[2][2]; /* [backward][causal] */
 };
 
@@ -69,8 +70,8 @@ read_shape(const ConfTable *t, guint i, const Columns *c, CostAttention *a, GErr
 }
 
 static gboolean
-read_row(CostAttentionTable *table, const ClusterSystem *system, const ConfTable *t, guint i, const Columns *c,
-         GError **error)
+read_row(CostAttentionTable *table, const ClusterSystem *system, const ConfTable *t, guint i,
+         const Columns *c, GError **error)
 {
     Row row = {.ns = 0};
     if (!read_shape(t, i, c, &row.attention, error))
@@ -150,8 +151,8 @@ cost_attention_table_find(const CostAttentionTable *t, const CostAttention *a, d
 }
 
 gboolean
-cost_attention_table_log_efficiency(const CostAttentionTable *t, const CostAttention *a, CostEstimate *ret,
-                                    gboolean *ret_other_mask)
+cost_attention_table_log_efficiency(const CostAttentionTable *t, const CostAttention *a,
+                                    CostEstimate *ret, gboolean *ret_other_mask)
 {
     const CostSurface *surface = t->surfaces[a->backward ? 1 : 0][a->causal ? 1 : 0];
     const CostSurface *other = t->surfaces[a->backward ? 1 : 0][a->causal ? 0 : 1];

@@ -28,7 +28,8 @@ load_gemm(CostBook *book, GError **error)
     if (!table)
         return local == NULL;
     for (guint i = 0; i < CLUSTER_N_DTYPES; i++) {
-        g_autoptr(CostGemmTable) gemm = cost_gemm_table_new(book->system, table, (ClusterDtype)i, error);
+        g_autoptr(CostGemmTable) gemm =
+            cost_gemm_table_new(book->system, table, (ClusterDtype)i, error);
         if (!gemm)
             return FALSE;
         if (!cost_gemm_table_n_rows(gemm))

@@ -6,7 +6,7 @@
 #include "cost/memory_table.h"
 
 struct CostBook {
-    const ClusterSystem *system; /* borrowed */
+    const ClusterSystem *system;           /* borrowed */
     CostGemmTable *gemm[CLUSTER_N_DTYPES]; /* NULL: no rows of that dtype */
     double gemm_error[CLUSTER_N_DTYPES];   /* sigma of the log of an interpolated time */
     CostAttentionTable *attention;         /* NULL: no table */

@@ -33,8 +33,9 @@ cost_read_time(const ConfTable *table, guint row, guint column, double *ret_ns, 
     double us = 0;
     if (!conf_table_double(table, row, column, &us, error))
         return FALSE;
-    if (!(us > 0) || us > 1e12) {
-        conf_table_complain(table, row, column, error, "must be more than 0; write the time of one call in us");
+    if (!(us >= 1e-3) || us > 1e12) {
+        conf_table_complain(table, row, column, error,
+                            "must be from 0.001 to 1e12; write the time of one call in us");
         return FALSE;
     }
     *ret_ns = us * 1e3;

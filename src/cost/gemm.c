@@ -1,7 +1,8 @@
 /* Time of a GEMM: a measured row, else roofline over interpolated efficiency.
  *
  *   time = roofline(shape) / efficiency(shape) x pass x misalignment, at least the kernel floor
- * The efficiency comes from rows of the dtype; fp16 and bf16 share theirs, as they run at one rate on the same units.
+ * The efficiency comes from rows of the dtype; fp16 and bf16 share theirs, as they run at one rate
+ * on the same units.
  * A dtype without enough rows borrows the efficiency of another at its own peak: modelled. */
 #include "config.h"
 
@@ -12,17 +13,17 @@
 
 /* Fewer points say nothing about a three-dimensional surface. */
 #define ENOUGH_POINTS 8
-/* An estimate is a model's when it is farther than this from the nearest measured shape, or that far outside the
- * range of the table, in doublings. */
+/* An estimate is a model's when it is farther than this from the nearest measured shape, or that
+ * far outside the range of the table, in doublings. */
 #define NEAR 1.0
 #define EDGE 0.5
-/* The error of a row left out is that at the table's own spacing; growth per doubling of distance. */
+/* Growth of the error, from that of a row left out, per doubling of distance. */
 #define ERROR_GROWTH 0.3
 /* Expected error of a borrowed efficiency, of the guess without any table, of a misaligned GEMM. */
 #define ERROR_BORROWED 0.15
 #define ERROR_GUESSED 0.25
 #define ERROR_MISALIGNED 0.20
-/* Without any table: share of the roofline that large GEMMs reach on the GPUs that were measured. */
+/* Without any table: share of the roofline that large GEMMs reach on measured GPUs. */
 #define EFFICIENCY_GUESSED 0.80
 
 static gboolean
@@ -68,7 +69,8 @@ find_measured(const CostBook *book, const CostGemm *g, double *ret_ns)
            cost_gemm_table_find(book->gemm[twin], g, ret_ns);
 }
 
-/* A measured wgrad adds into an fp32 gradient; one that does not is a little shorter, and the other way round. */
+/* A measured wgrad adds into an fp32 gradient; one that does not is a little shorter, and the
+ * other way round. */
 static double
 accumulation_ratio(const CostBook *book, const CostGemm *g)
 {
@@ -108,7 +110,8 @@ cost_gemm(const CostBook *book, const CostGemm *g)
     if (find_measured(book, g, &measured)) {
         double ratio = accumulation_ratio(book, g);
         gboolean same = !(ratio < 1 || ratio > 1);
-        return (CostTime){measured * ratio, same ? COST_MEASURED : COST_INTERPOLATED, same ? 0 : 0.02};
+        return (CostTime){measured * ratio, same ? COST_MEASURED : COST_INTERPOLATED,
+                          same ? 0 : 0.02};
     }
     CostTime time = estimate(book, g);
     double misalignment = cost_gemm_misalignment(g);

@@ -1,6 +1,7 @@
 /* Efficiency of GEMMs between measured shapes.
  *
- * A shape is a point (log2 of the larger of m and n, log2 of the smaller, log2 k): C and its transpose run alike.
+ * A shape is a point (log2 of the larger of m and n, log2 of the smaller, log2 k): C and its
+ * transpose run alike.
  * The surface over these points is log(roofline / measured time). */
 #include "config.h"
 
@@ -22,20 +23,25 @@ typedef struct {
 struct CostGemmTable {
     const ClusterSystem *system; /* borrowed */
     ClusterDtype dtype;
-    GArray *rows;   /* Row, sorted, unique: for exact hits */
-    CostSurface *surface; /* of the forward rows */
+    GArray *rows;                /* Row, sorted, unique: for exact hits */
+    CostSurface *surface;        /* of the forward rows */
     double factor[3], spread[3]; /* by pass */
 };
 
 static CostGemm
 gemm_of(const Row *row, ClusterDtype dtype)
 {
-    return (CostGemm){.dtype = dtype, .pass = row->pass, .m = row->m, .n = row->n, .k = row->k,
-                      .batch = row->batch, .accumulate_fp32 = row->pass == COST_GEMM_WGRAD};
+    return (CostGemm){.dtype = dtype,
+                      .pass = row->pass,
+                      .m = row->m,
+                      .n = row->n,
+                      .k = row->k,
+                      .batch = row->batch,
+                      .accumulate_fp32 = row->pass == COST_GEMM_WGRAD};
 }
 
-/* A batch of GEMMs is as long as one whose rows are stacked: what differs, the second operand's bytes and the tiles,
- * is in the roofline. */
+/* A batch of GEMMs is as long as one whose rows are stacked: what differs, the second operand's
+ * bytes and the tiles, is in the roofline. */
 static void
 coordinates(const CostGemm *g, double x[3])
 {
@@ -77,7 +83,8 @@ find_columns(const ConfTable *table, Columns *c, GError **error)
 {
     c->pass = conf_table_find_column(table, "pass");
     return conf_table_need_column(table, "dtype", &c->dtype, error) &&
-           conf_table_need_column(table, "m", &c->m, error) && conf_table_need_column(table, "n", &c->n, error) &&
+           conf_table_need_column(table, "m", &c->m, error) &&
+           conf_table_need_column(table, "n", &c->n, error) &&
            conf_table_need_column(table, "k", &c->k, error) &&
            conf_table_need_column(table, "batch", &c->batch, error) &&
            conf_table_need_column(table, "time_us", &c->time, error);
@@ -93,14 +100,16 @@ read_pass(const ConfTable *table, guint i, int column, CostGemmPass *ret, GError
             *ret = (CostGemmPass)p;
             return TRUE;
         }
-    conf_table_complain(table, i, (guint)column, error, "'%s' is no pass; write forward, dgrad or wgrad", text);
+    conf_table_complain(table, i, (guint)column, error,
+                        "'%s' is no pass; write forward, dgrad or wgrad", text);
     return FALSE;
 }
 
 static gboolean
 read_row(const ConfTable *table, guint i, const Columns *c, Row *row, GError **error)
 {
-    if (!cost_read_count(table, i, c->m, &row->m, error) || !cost_read_count(table, i, c->n, &row->n, error) ||
+    if (!cost_read_count(table, i, c->m, &row->m, error) ||
+        !cost_read_count(table, i, c->n, &row->n, error) ||
         !cost_read_count(table, i, c->k, &row->k, error) ||
         !cost_read_count(table, i, c->batch, &row->batch, error) ||
         !cost_read_time(table, i, c->time, &row->ns, error))
@@ -175,7 +184,8 @@ fit_pass(CostGemmTable *t, CostGemmPass pass)
 }
 
 CostGemmTable *
-cost_gemm_table_new(const ClusterSystem *system, const ConfTable *rows, ClusterDtype dtype, GError **error)
+cost_gemm_table_new(const ClusterSystem *system, const ConfTable *rows, ClusterDtype dtype,
+                    GError **error)
 {
     g_autoptr(CostGemmTable) t = g_new0(CostGemmTable, 1);
     t->system = system;
@@ -228,7 +238,8 @@ gboolean
 cost_gemm_table_find(const CostGemmTable *t, const CostGemm *g, double *ret_ns)
 {
     Row key = {.pass = g->pass, .m = g->m, .n = g->n, .k = g->k, .batch = g->batch};
-    const Row *row = t->rows->len ? bsearch(&key, t->rows->data, t->rows->len, sizeof(Row), compare_rows) : NULL;
+    const Row *row =
+        t->rows->len ? bsearch(&key, t->rows->data, t->rows->len, sizeof(Row), compare_rows) : NULL;
     if (row)
         *ret_ns = row->ns;
     return row != NULL;

@@ -8,8 +8,8 @@
 typedef struct CostGemmTable CostGemmTable;
 
 /* Rows of other dtypes are skipped; a bad row is an error. Borrows `system`. */
-CostGemmTable *cost_gemm_table_new(const ClusterSystem *system, const ConfTable *rows, ClusterDtype dtype,
-                                   GError **error);
+CostGemmTable *cost_gemm_table_new(const ClusterSystem *system, const ConfTable *rows,
+                                   ClusterDtype dtype, GError **error);
 void cost_gemm_table_free(CostGemmTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CostGemmTable, cost_gemm_table_free)
 
@@ -19,8 +19,9 @@ guint cost_gemm_table_n_points(const CostGemmTable *table); /* what interpolatio
 gboolean cost_gemm_table_find(const CostGemmTable *table, const CostGemm *gemm, double *ret_ns);
 /* log(roofline / time) of a forward GEMM of this shape; there must be points. */
 CostEstimate cost_gemm_table_log_efficiency(const CostGemmTable *table, const CostGemm *gemm);
-/* Time of a dgrad or wgrad over that of a forward GEMM of the same shape, and its spread (sigma of the log);
- * 1 and 0 without such rows. */
-double cost_gemm_table_pass_factor(const CostGemmTable *table, CostGemmPass pass, double *ret_spread);
+/* Time of a dgrad or wgrad over that of a forward GEMM of the same shape, and its spread (sigma of
+ * the log); 1 and 0 without such rows. */
+double cost_gemm_table_pass_factor(const CostGemmTable *table, CostGemmPass pass,
+                                   double *ret_spread);
 /* Median relative error (of the log) when a row is left out; over at most `most` rows. */
 double cost_gemm_table_leave_one_out(const CostGemmTable *table, guint most);

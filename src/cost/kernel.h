@@ -1,4 +1,5 @@
-/* Time of one kernel on one GPU, alone: from measured tables, else from a model; and how it is known. */
+/* Time of one kernel on one GPU, alone: from measured tables, else from a model; and how it is
+ * known. */
 #pragma once
 
 #include "cluster/system.h"
@@ -8,7 +9,8 @@ typedef enum { COST_MEASURED, COST_INTERPOLATED, COST_MODELLED } CostBasis;
 typedef struct {
     double ns;
     CostBasis basis;
-    double error_frac; /* expected relative error (one sigma): 0 for an exact table hit's spread unknown */
+    double
+        error_frac; /* expected relative error (one sigma): 0 for an exact table hit's spread unknown */
 } CostTime;
 
 typedef enum { COST_GEMM_FORWARD, COST_GEMM_DGRAD, COST_GEMM_WGRAD } CostGemmPass; /* TN, NN, NT */
@@ -18,7 +20,8 @@ typedef struct {
     CostGemmPass pass;
     gint64 m, n, k; /* C[m,n] = A[m,k] B[k,n] */
     gint64 batch;   /* > 1: strided batched */
-    gboolean accumulate_fp32; /* wgrad adds into an fp32 main gradient: reads and writes 4 B per element */
+    gboolean
+        accumulate_fp32; /* wgrad adds into an fp32 main gradient: reads and writes 4 B per element */
 } CostGemm;
 
 typedef struct {
@@ -30,9 +33,23 @@ typedef struct {
 
 /* Kernels bound by memory: time = max(floor, bytes / (achieved rate of that kernel)). */
 typedef enum {
-    COST_COPY, COST_NORM, COST_NORM_BACKWARD, COST_SOFTMAX, COST_SOFTMAX_BACKWARD, COST_ACTIVATION,
-    COST_ACTIVATION_BACKWARD, COST_ADD, COST_DROPOUT, COST_ROPE, COST_EMBEDDING, COST_EMBEDDING_BACKWARD,
-    COST_CROSS_ENTROPY, COST_CROSS_ENTROPY_BACKWARD, COST_ADAM, COST_REDUCE, COST_N_MEMORY_KERNELS
+    COST_COPY,
+    COST_NORM,
+    COST_NORM_BACKWARD,
+    COST_SOFTMAX,
+    COST_SOFTMAX_BACKWARD,
+    COST_ACTIVATION,
+    COST_ACTIVATION_BACKWARD,
+    COST_ADD,
+    COST_DROPOUT,
+    COST_ROPE,
+    COST_EMBEDDING,
+    COST_EMBEDDING_BACKWARD,
+    COST_CROSS_ENTROPY,
+    COST_CROSS_ENTROPY_BACKWARD,
+    COST_ADAM,
+    COST_REDUCE,
+    COST_N_MEMORY_KERNELS
 } CostMemoryKernel;
 const char *cost_memory_kernel_name(CostMemoryKernel kernel); /* as in memory.tsv */
 
@@ -47,7 +64,8 @@ CostTime cost_gemm(const CostBook *book, const CostGemm *gemm);
 CostTime cost_attention(const CostBook *book, const CostAttention *attention);
 CostTime cost_memory(const CostBook *book, CostMemoryKernel kernel, double bytes);
 /* What the tables hold, for `dtsim systems`. */
-void cost_book_counts(const CostBook *book, guint *ret_gemm, guint *ret_attention, guint *ret_memory);
-/* Median relative error of a GEMM row of `dtype` that is left out and interpolated from the others, over at most
- * `most` rows; 0 without rows. */
+void cost_book_counts(const CostBook *book, guint *ret_gemm, guint *ret_attention,
+                      guint *ret_memory);
+/* Median relative error of a GEMM row of `dtype` that is left out and interpolated from the
+ * others, over at most `most` rows; 0 without rows. */
 double cost_book_gemm_residual(const CostBook *book, ClusterDtype dtype, guint most);

@@ -3,9 +3,11 @@
 
 #include "cost/book.h"
 
-/* A kernel without rows runs at memory_Bps x memory_efficiency (a long copy) x its factor here, read off the kernels
- * that were measured on A100 and H100: fused kernels come close to a copy; the backward of a norm also sums over rows;
- * PyTorch's embedding kernels gather and, backward, sort. Adam reads and writes many arrays and little else happens. */
+/* A kernel without rows runs at memory_Bps x memory_efficiency (a long copy) x its factor here,
+ * read off the kernels that were measured on A100 and H100: fused kernels come close to a copy;
+ * the backward of a norm also sums over rows;
+ * PyTorch's embedding kernels gather and, backward, sort. Adam reads and writes many arrays and
+ * little else happens. */
 static const struct {
     const char *name;
     double factor;
@@ -42,7 +44,8 @@ cost_memory(const CostBook *book, CostMemoryKernel kernel, double bytes)
 {
     g_assert(kernel < COST_N_MEMORY_KERNELS && bytes >= 0);
     double floor_ns = (double)book->system->kernel_floor_ns;
-    double rate = (double)book->system->memory_Bps * book->system->memory_efficiency * kernels[kernel].factor;
+    double rate =
+        (double)book->system->memory_Bps * book->system->memory_efficiency * kernels[kernel].factor;
     CostTime time = {bytes / rate * 1e9, COST_MODELLED, ERROR_MODELLED};
     if (book->memory)
         cost_memory_table_time(book->memory, kernel, bytes, floor_ns, &time);

@@ -36,7 +36,8 @@ read_kernel(const ConfTable *table, guint row, guint column, CostMemoryKernel *r
     }
     g_autofree char *hint = conf_hint(text, names);
     g_autofree char *list = g_strjoinv(", ", (char **)names);
-    conf_table_complain(table, row, column, error, "'%s' is no kernel%s; write one of %s", text, hint, list);
+    conf_table_complain(table, row, column, error, "'%s' is no kernel%s; write one of %s", text,
+                        hint, list);
     return FALSE;
 }
 
@@ -116,13 +117,14 @@ between(const Row *low, const Row *high, double bytes)
 }
 
 gboolean
-cost_memory_table_time(const CostMemoryTable *t, CostMemoryKernel kernel, double bytes, double floor_ns,
-                       CostTime *ret)
+cost_memory_table_time(const CostMemoryTable *t, CostMemoryKernel kernel, double bytes,
+                       double floor_ns, CostTime *ret)
 {
     const GArray *rows = t->rows[kernel];
     if (!rows->len)
         return FALSE;
-    const Row *first = &g_array_index(rows, Row, 0), *last = &g_array_index(rows, Row, rows->len - 1);
+    const Row *first = &g_array_index(rows, Row, 0),
+              *last = &g_array_index(rows, Row, rows->len - 1);
     guint i = 0;
     while (i < rows->len && (double)g_array_index(rows, Row, i).bytes < bytes)
         i++;

@@ -6,10 +6,12 @@
  *   compute = waves SMs tm tn 2 (k/s) / (peak e)     e: what the tile's shape can reach
  *   memory  = (m k + k n + m n) batch bytes / HBM rate (+ partial sums when s > 1)
  *   roofline = min over tile shapes and s of max(compute, memory)
- * cuBLAS picks tile shape and split the same way in spirit; the constants e are fitted so that measured efficiency
- * against this roofline varies smoothly from shape to shape (leave-one-out error of the shipped tables).
- * An fp32 accumulation into C reads and writes 4 bytes an element at the tile's end, when nothing of that tile is
- * left to compute: a part of it adds to the time instead of hiding behind the multiplications. */
+ * cuBLAS picks tile shape and split the same way in spirit; the constants e are fitted so that
+ * measured efficiency against this roofline varies smoothly from shape to shape (least error of
+ * rows left out, and of shapes between those of the shipped tables).
+ * An fp32 accumulation into C reads and writes 4 bytes an element at the tile's end, when nothing
+ * of that tile is left to compute: a part of it adds to the time instead of hiding behind the
+ * multiplications. */
 #include "config.h"
 
 #include "cost/roofline.h"
@@ -19,14 +21,15 @@
 static const struct {
     int m, n;
     double reach; /* of the peak, relative to the best tile */
-} tiles[] = {{256, 128, 1.0},  {128, 256, 1.0}, {192, 128, 0.97}, {128, 192, 0.97}, {128, 128, 0.93},
-             {128, 64, 0.80},  {64, 128, 0.80}, {64, 64, 0.68},   {32, 64, 0.40}};
+} tiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {192, 128, 0.97}, {128, 192, 0.97}, {128, 128, 0.93},
+             {128, 64, 0.80}, {64, 128, 0.80}, {64, 64, 0.68},   {32, 64, 0.40}};
 
-/* How hard the last wave counts: 1 = as a full one, 0 = as the share of SMs it fills. Its tiles have caches and HBM
- * to themselves and newer kernels share a tile among SMs. Fitted like e. */
+/* How hard the last wave counts: 1 = as a full one, 0 = as the share of SMs it fills. Its tiles
+ * have caches and HBM to themselves and newer kernels share a tile among SMs. Fitted like e. */
 #define LAST_WAVE 0.4
 
-/* Share of the accumulation's bytes that is not hidden: fitted to wgrad rows of an A100 with k = 4096. */
+/* Share of the accumulation's bytes that is not hidden: fitted to wgrad rows of an A100 with k =
+ * 4096. */
 #define ACCUMULATE_EXPOSED 0.3
 
 double
@@ -66,13 +69,16 @@ cost_gemm_roofline_ns(const ClusterSystem *system, const CostGemm *g)
     double outputs = (double)g->batch * (double)g->m * (double)g->n;
     double best = HUGE_VAL;
     for (guint i = 0; i < G_N_ELEMENTS(tiles); i++) {
-        double count = (double)g->batch * ceil((double)g->m / tiles[i].m) * ceil((double)g->n / tiles[i].n);
+        double count =
+            (double)g->batch * ceil((double)g->m / tiles[i].m) * ceil((double)g->n / tiles[i].n);
         double tile_flops = 2.0 * tiles[i].m * tiles[i].n * (double)g->k;
         for (int split = 1; split <= 16; split *= 2) {
             if (split > 1 && (g->k / split < 512 || count * split > 2 * sms))
                 break;
-            double compute = waves_of(count * split / sms) * tile_flops / split / flops_per_sm / tiles[i].reach;
-            double partial = split > 1 ? 8.0 * outputs * split : 0; /* fp32 sums, written and read */
+            double compute =
+                waves_of(count * split / sms) * tile_flops / split / flops_per_sm / tiles[i].reach;
+            double partial =
+                split > 1 ? 8.0 * outputs * split : 0; /* fp32 sums, written and read */
             double memory = (gemm_bytes(g) + partial) / rate;
             best = MIN(best, MAX(compute, memory));
         }
@@ -92,13 +98,15 @@ alignment_of(gint64 a, gint64 b)
 double
 cost_gemm_misalignment(const CostGemm *g)
 {
-    /* Distance between rows as PyTorch stores them: forward x[m,k] W[n,k] y[m,n]; dgrad dy[m,k] W[k,n] dx[m,n];
-     * wgrad dy[k,m] x[k,n] dW[m,n]. m of a forward GEMM may be anything. */
+    /* Distance between rows as PyTorch stores them: forward x[m,k] W[n,k] y[m,n]; dgrad dy[m,k]
+     * W[k,n] dx[m,n]; wgrad dy[k,m] x[k,n] dW[m,n]. m of a forward GEMM may be anything. */
     gint64 rows = g->pass == COST_GEMM_WGRAD ? alignment_of(g->m, g->n) : alignment_of(g->k, g->n);
     gint64 bytes = rows * cluster_dtype_bytes(g->dtype);
-    /* Tensor cores are fed by 16-byte loads; shorter ones cost issue slots. That a vocabulary of 50257 instead of
-     * 50304 makes the bf16 head of a GPT-2 about twice as slow on A100 fixes the last step, the others lie between
-     * (NVIDIA's matrix multiplication guide shows the order, not the sizes). fp32 units do not care. */
+    /* Tensor cores are fed by 16-byte loads; shorter ones cost issue slots. That a vocabulary of
+     * 50257 instead of 50304 makes the bf16 head of a GPT-2 about twice as slow on A100 fixes the
+     * last step, the others lie between
+     * (NVIDIA's matrix multiplication guide shows the order, not the sizes). fp32 units do not
+     * care. */
     if (g->dtype == CLUSTER_FP32 || bytes >= 16)
         return 1;
     return bytes >= 8 ? 1.15 : bytes >= 4 ? 1.5 : 2.0;
@@ -125,6 +133,7 @@ cost_attention_roofline_ns(const ClusterSystem *system, const CostAttention *a)
     double q = (double)a->batch * (double)a->heads * (double)a->seq_q * (double)a->head_dim;
     double kv = (double)a->batch * (double)a->kv_heads * (double)a->seq_kv * (double)a->head_dim;
     double tensors = a->backward ? 4 * q + 4 * kv : 2 * q + 2 * kv;
-    double memory = tensors * cluster_dtype_bytes(a->dtype) / ((double)system->memory_Bps * system->memory_efficiency);
+    double memory = tensors * cluster_dtype_bytes(a->dtype) /
+                    ((double)system->memory_Bps * system->memory_efficiency);
     return MAX(compute, memory) * 1e9;
 }

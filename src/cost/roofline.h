@@ -1,10 +1,12 @@
-/* The least time a GPU's peak, its tiles and its memory allow a kernel: what efficiency is measured against. */
+/* The least time a GPU's peak, its tiles and its memory allow a kernel: what efficiency is
+ * measured against. */
 #pragma once
 
 #include "cost/kernel.h"
 
-/* Peak of `dtype` in flop/s. A dtype that the GPU has no unit for runs in the next wider one it has:
- * fp8 as fp16, bf16 or fp32; bf16, fp16 and tf32 as fp32 (the legality check is the caller's). */
+/* Peak of `dtype` in flop/s. A dtype that the GPU has no unit for runs in the next wider one it
+ * has: fp8 as fp16, bf16 or fp32; bf16, fp16 and tf32 as fp32 (the legality check is the
+ * caller's). */
 double cost_peak_flops(const ClusterSystem *system, ClusterDtype dtype);
 
 double cost_gemm_roofline_ns(const ClusterSystem *system, const CostGemm *gemm);

@@ -2,7 +2,8 @@
  *
  * An estimate takes the nearest points and fits a plane
  *   y = a + b . (x - query), weights 1 / (d^2 + e^2), slopes held small by a ridge,
- * and a is the answer, kept within what the neighbours say. Outside the range of the points the query moves to its
+ * and a is the answer, kept within what the neighbours say. Outside the range of the points the
+ * query moves to its
  * edge first: what is large keeps the value of the largest.
  * Neighbours are found through a grid of cells of half a unit. */
 #include "config.h"
@@ -110,7 +111,8 @@ is_at(const Point *p, const double x[3])
 
 /* Scans the shell of cells at `radius` around the query's cell. */
 static guint
-scan_shell(const CostSurface *t, const double x[3], const double *skip, int radius, Neighbour *best, guint n)
+scan_shell(const CostSurface *t, const double x[3], const double *skip, int radius, Neighbour *best,
+           guint n)
 {
     int from[3], to[3], home[3];
     for (int axis = 0; axis < 3; axis++) {
@@ -123,7 +125,8 @@ scan_shell(const CostSurface *t, const double x[3], const double *skip, int radi
             for (int c = from[2]; c <= to[2]; c++) {
                 if (MAX(MAX(abs(a - home[0]), abs(b - home[1])), abs(c - home[2])) != radius)
                     continue;
-                guint cell = ((guint)a * (guint)t->n_cells[1] + (guint)b) * (guint)t->n_cells[2] + (guint)c;
+                guint cell =
+                    ((guint)a * (guint)t->n_cells[1] + (guint)b) * (guint)t->n_cells[2] + (guint)c;
                 for (guint i = t->cells[cell]; i < t->cells[cell + 1]; i++) {
                     const Point *p = &g_array_index(t->points, Point, i);
                     double d0 = p->x[0] - x[0], d1 = p->x[1] - x[1], d2 = p->x[2] - x[2];
@@ -201,7 +204,8 @@ estimate(const CostSurface *t, const double where[3], const double *skip)
     }
     Neighbour near[N_NEIGHBOURS];
     guint n = find_neighbours(t, x, skip, near);
-    return (CostEstimate){.y = plane_at(x, near, n), .distance = sqrt(near[0].distance2) + sqrt(moved2),
+    return (CostEstimate){.y = plane_at(x, near, n),
+                          .distance = sqrt(near[0].distance2) + sqrt(moved2),
                           .outside = sqrt(moved2)};
 }
 
@@ -258,8 +262,10 @@ cost_median(GArray *values)
 {
     g_array_sort(values, compare_doubles);
     guint n = values->len;
-    return n % 2 ? g_array_index(values, double, n / 2)
-                 : (g_array_index(values, double, n / 2 - 1) + g_array_index(values, double, n / 2)) / 2;
+    return n % 2
+               ? g_array_index(values, double, n / 2)
+               : (g_array_index(values, double, n / 2 - 1) + g_array_index(values, double, n / 2)) /
+                     2;
 }
 
 double

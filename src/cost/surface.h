@@ -1,4 +1,5 @@
-/* A smooth quantity over three logarithmic coordinates, known at scattered points: nearest neighbours, local plane. */
+/* A smooth quantity over three logarithmic coordinates, known at scattered points: nearest
+ * neighbours, local plane. */
 #pragma once
 
 #include <glib.h>
@@ -21,8 +22,8 @@ void cost_surface_build(CostSurface *surface);
 guint cost_surface_n_points(const CostSurface *surface);
 /* There must be points. About a microsecond. */
 CostEstimate cost_surface_at(const CostSurface *surface, const double x[3]);
-/* Median of |estimate - y| when a point (and all others at the same x) is left out and estimated, over at most `most` points,
- * evenly taken; 0 with fewer than two points. */
+/* Median of |estimate - y| when a point (and all others at the same x) is left out and estimated,
+ * over at most `most` points, evenly taken; 0 with fewer than two points. */
 double cost_surface_leave_one_out(const CostSurface *surface, guint most);
 /* Of many values; sorts them. */
 double cost_median(GArray *doubles);

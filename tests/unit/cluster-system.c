@@ -1,4 +1,5 @@
-/* Systems: every key is read with its unit, values that cannot be are named with what to write instead. */
+/* Systems: every key is read with its unit, values that cannot be are named with what to write
+ * instead. */
 #include "config.h"
 
 #include "cluster/system.h"
@@ -8,14 +9,15 @@
 
 #include <string.h>
 
-static const char tiny[] = "[gpu]\nname = T\npeak-fp32 = 1TFLOPS\npeak-bf16 = 8TFLOPS\nmemory = 10GB\n"
-                           "memory-usable = 9GB\nmemory-rate = 100GBps\nmemory-efficiency = 90%\nl2 = 1MB\n"
-                           "sms = 10\nclock = 1GHz\nkernel-floor = 2us\n"
-                           "[node]\ngpus = 4\nlink = mesh\nnvlink-rate = 50GBps\nnvlink-efficiency = 0.8\n"
-                           "nvlink-latency = 1us\npcie-rate = 10GBps\n"
-                           "[nic]\ncount = 2\nrate = 100Gbps\nefficiency = 0.9\nlatency = 5us\n"
-                           "[fabric]\nrail-optimised = no\noversubscription = 2:1\n"
-                           "[host]\nlaunch = 4us\nsync = 10us\nfixed-memory = 1GB\n";
+static const char tiny[] =
+    "[gpu]\nname = T\npeak-fp32 = 1TFLOPS\npeak-bf16 = 8TFLOPS\nmemory = 10GB\n"
+    "memory-usable = 9GB\nmemory-rate = 100GBps\nmemory-efficiency = 90%\nl2 = 1MB\n"
+    "sms = 10\nclock = 1GHz\nkernel-floor = 2us\n"
+    "[node]\ngpus = 4\nlink = mesh\nnvlink-rate = 50GBps\nnvlink-efficiency = 0.8\n"
+    "nvlink-latency = 1us\npcie-rate = 10GBps\n"
+    "[nic]\ncount = 2\nrate = 100Gbps\nefficiency = 0.9\nlatency = 5us\n"
+    "[fabric]\nrail-optimised = no\noversubscription = 2:1\n"
+    "[host]\nlaunch = 4us\nsync = 10us\nfixed-memory = 1GB\n";
 
 static void
 test_reads(void)
@@ -57,7 +59,8 @@ static void
 test_override(void)
 {
     g_autoptr(GError) error = NULL;
-    const char *set[] = {"nic.rate=800Gbps", "fabric.oversubscription=1.5", "gpu.peak-fp8=16TFLOPS", NULL};
+    const char *set[] = {"nic.rate=800Gbps", "fabric.oversubscription=1.5", "gpu.peak-fp8=16TFLOPS",
+                         NULL};
     g_autoptr(ClusterSystem) s = cluster_system_parse("tiny", tiny, set, &error);
     g_assert_no_error(error);
     g_assert_cmpint(s->nic_Bps, ==, G_GINT64_CONSTANT(100000000000));
@@ -82,7 +85,8 @@ static const struct {
     {"nic.count=3", "tiny: [nic] count: 3 cards cannot be dealt out evenly to 4 GPUs"},
     {"nic.efficiency=0", "tiny: [nic] efficiency: must be more than 0"},
     {"nic.efficiency=1.5", "efficiency"},
-    {"gpu.memory-usable=11GB", "tiny: [gpu] memory-usable: is more than memory; write at most 10GB"},
+    {"gpu.memory-usable=11GB",
+     "tiny: [gpu] memory-usable: is more than memory; write at most 10GB"},
     {"host.fixed-memory=9GB", "tiny: [host] fixed-memory: leaves nothing"},
     {"gpu.peak-fp32=0FLOPS", "tiny: [gpu] peak-fp32: must be more than 0"},
     {"fabric.oversubscription=0.5", "tiny: [fabric] oversubscription: '0.5' is not a ratio"},
@@ -139,9 +143,12 @@ test_unknown(void)
     static const struct {
         const char *name, *message;
     } unknown[] = {
-        {"dgx-a100", "did you mean 'dgx-a100-80g'?"}, {"dgx-h10", "did you mean 'dgx-h100'?"},
-        {"cray-1", "one of: dgx-a100-80g, dgx-h100"}, {"/no/such/folder", "no such folder"},
-        {"/", "has no system.conf"},                  {"", "is not known"},
+        {"dgx-a100", "did you mean 'dgx-a100-80g'?"},
+        {"dgx-h10", "did you mean 'dgx-h100'?"},
+        {"cray-1", "one of: dgx-a100-80g, dgx-h100"},
+        {"/no/such/folder", "no such folder"},
+        {"/", "has no system.conf"},
+        {"", "is not known"},
     };
     for (guint i = 0; i < G_N_ELEMENTS(unknown); i++) {
         g_autoptr(GError) error = NULL;

@@ -1,0 +1,96 @@
+/* Memory-bound kernels: rates between rows, the floor below, a documented share of the copy rate
+ * without rows. */
+#include "config.h"
+
+#include "cost/memory_table.h"
+
+#include "cost-fixture.h"
+
+static CostMemoryTable *
+table_of(const char *text)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(ConfTable) rows = conf_table_parse("memory.tsv", text, '\t', &error);
+    g_assert_no_error(error);
+    CostMemoryTable *table = cost_memory_table_new(rows, &error);
+    g_assert_no_error(error);
+    return table;
+}
+
+/* 1 MB at 50 GB/s, 16 MB at 80 GB/s: between them the rate follows log bytes. */
+static void
+test_rates(void)
+{
+    g_autoptr(CostMemoryTable) t =
+        table_of("kernel\tbytes\ttime_us\nadd\t1000000\t20\nadd\t16000000\t200\n");
+    static const struct {
+        double bytes, us;
+        CostBasis basis;
+    } cases[] = {
+        {1e6, 20, COST_MEASURED},
+        {16e6, 200, COST_MEASURED},
+        {4e6, 4e6 / 63245.553, COST_INTERPOLATED}, /* sqrt(50 * 80) GB/s half way in the log */
+        {32e6, 400, COST_INTERPOLATED},
+        {5e5, 11, COST_INTERPOLATED}, /* half way from the floor of 2 us at nothing */
+        {0, 2, COST_INTERPOLATED},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        CostTime time;
+        g_assert_true(cost_memory_table_time(t, COST_ADD, cases[i].bytes, 2000, &time));
+        g_assert_cmpfloat_with_epsilon(time.ns, cases[i].us * 1e3, 1e-3 * cases[i].us * 1e3);
+        g_assert_cmpint(time.basis, ==, cases[i].basis);
+    }
+    CostTime untouched = {7, COST_MODELLED, 0};
+    g_assert_false(cost_memory_table_time(t, COST_NORM, 1e6, 2000, &untouched));
+    g_assert_cmpfloat(untouched.ns, ==, 7);
+}
+
+static void
+test_fallback(void)
+{
+    g_autoptr(ClusterSystem) s = cost_fixture_system(NULL);
+    g_autoptr(CostBook) book = cost_fixture_book(s);
+    CostTime copy = cost_memory(book, COST_COPY, 9e9);
+    g_assert_cmpfloat_with_epsilon(copy.ns, 1e8, 1); /* 9 GB at 90 GB/s */
+    g_assert_cmpint(copy.basis, ==, COST_MODELLED);
+    g_assert_cmpfloat(cost_memory(book, COST_NORM, 9e9).ns, >, copy.ns);
+    g_assert_cmpfloat(cost_memory(book, COST_COPY, 100).ns, ==, 2000);
+    g_assert_cmpfloat(cost_memory(book, COST_COPY, 0).ns, ==, 2000);
+}
+
+/* On the shipped machines more bytes take more time, no kernel beats HBM by more than its cache
+ * explains, and each kernel has a name of its own. */
+static void
+test_shipped(void)
+{
+    static const char *const systems[] = {"dgx-a100-80g", "dgx-h100", "dgx1-v100-32g"};
+    for (guint i = 0; i < G_N_ELEMENTS(systems); i++) {
+        g_autoptr(ClusterSystem) s = cost_fixture_shipped(systems[i]);
+        g_autoptr(CostBook) book = cost_fixture_book(s);
+        for (int kernel = 0; kernel < COST_N_MEMORY_KERNELS; kernel++) {
+            double before = 0;
+            for (double bytes = 1024; bytes < 1e11; bytes *= 1.7) {
+                double ns = cost_memory(book, (CostMemoryKernel)kernel, bytes).ns;
+                g_assert_cmpfloat(ns, >=, before * 0.995);
+                g_assert_cmpfloat(ns, >=, (double)s->kernel_floor_ns);
+                if (bytes > 4.0 * (double)s->l2_bytes)
+                    g_assert_cmpfloat(bytes / ns * 1e9, <, (double)s->memory_Bps);
+                before = ns;
+            }
+        }
+    }
+    for (int a = 0; a < COST_N_MEMORY_KERNELS; a++)
+        for (int b = 0; b < a; b++)
+            g_assert_cmpstr(cost_memory_kernel_name((CostMemoryKernel)a), !=,
+                            cost_memory_kernel_name((CostMemoryKernel)b));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/cost/memory/rates-follow-log-bytes", test_rates);
+    g_test_add_func("/cost/memory/without-rows-a-share-of-a-copy", test_fallback);
+    g_test_add_func("/cost/memory/shipped-machines-are-plausible", test_shipped);
+    return g_test_run();
+}

@@ -1,0 +1,130 @@
+/* Surfaces: exact at their points, exact for planes, within their neighbours, flat outside. */
+#include "config.h"
+
+#include "cost/surface.h"
+
+#include <math.h>
+
+static double
+plane(const double x[3])
+{
+    return 0.5 + 0.01 * x[0] - 0.02 * x[1] + 0.005 * x[2];
+}
+
+/* Every integer point of a box. */
+static CostSurface *
+grid(double (*f)(const double x[3]))
+{
+    CostSurface *s = cost_surface_new();
+    for (int a = 0; a < 8; a++)
+        for (int b = 0; b < 8; b++)
+            for (int c = 0; c < 8; c++) {
+                double x[3] = {a, b, c};
+                cost_surface_add(s, x, f(x));
+            }
+    cost_surface_build(s);
+    return s;
+}
+
+static double
+wavy(const double x[3])
+{
+    return sin(x[0]) + cos(x[1] / 2) - sin(x[2] / 3);
+}
+
+static void
+test_plane(void)
+{
+    g_autoptr(CostSurface) s = grid(plane);
+    g_assert_cmpuint(cost_surface_n_points(s), ==, 512);
+    for (int i = 0; i < 200; i++) {
+        double x[3];
+        for (int axis = 0; axis < 3; axis++)
+            x[axis] = g_test_rand_double_range(1, 6);
+        CostEstimate at = cost_surface_at(s, x);
+        g_assert_cmpfloat_with_epsilon(at.y, plane(x), 0.01);
+        g_assert_cmpfloat(at.distance, <=, sqrt(3) / 2 + 1e-9);
+        g_assert_cmpfloat(at.outside, ==, 0);
+    }
+    g_assert_cmpfloat(cost_surface_leave_one_out(s, 100), <, 0.01);
+}
+
+/* The slow twin: the nearest point by looking at all of them. */
+static void
+test_nearest(void)
+{
+    g_autoptr(CostSurface) s = cost_surface_new();
+    double points[300][3];
+    for (int i = 0; i < 300; i++) {
+        for (int axis = 0; axis < 3; axis++)
+            points[i][axis] = g_test_rand_double_range(0, axis == 2 ? 20 : 6);
+        cost_surface_add(s, points[i], wavy(points[i]));
+    }
+    cost_surface_build(s);
+    for (int q = 0; q < 300; q++) {
+        double x[3], nearest = HUGE_VAL;
+        for (int axis = 0; axis < 3; axis++)
+            x[axis] = g_test_rand_double_range(1, 5);
+        for (int i = 0; i < 300; i++)
+            nearest = MIN(nearest, hypot(hypot(points[i][0] - x[0], points[i][1] - x[1]),
+                                         points[i][2] - x[2]));
+        CostEstimate at = cost_surface_at(s, x);
+        g_assert_cmpfloat_with_epsilon(at.distance, nearest, 1e-9);
+        g_assert_cmpfloat(fabs(at.y), <=, 3);
+    }
+}
+
+/* Far outside, an estimate is that at the edge. */
+static void
+test_outside(void)
+{
+    g_autoptr(CostSurface) s = grid(plane);
+    double edge[3] = {7, 3.3, 7}, far[3] = {12, 3.3, 19};
+    CostEstimate at = cost_surface_at(s, edge), beyond = cost_surface_at(s, far);
+    g_assert_cmpfloat(at.y, ==, beyond.y);
+    g_assert_cmpfloat_with_epsilon(beyond.outside, 13, 1e-9);
+    g_assert_cmpfloat_with_epsilon(beyond.distance, at.distance + 13, 1e-9);
+}
+
+static void
+test_order(void)
+{
+    g_autoptr(CostSurface) s = cost_surface_new(), t = cost_surface_new();
+    double points[100][3];
+    for (int i = 0; i < 100; i++)
+        for (int axis = 0; axis < 3; axis++)
+            points[i][axis] = g_test_rand_double_range(0, 9);
+    for (int i = 0; i < 100; i++) {
+        cost_surface_add(s, points[i], wavy(points[i]));
+        cost_surface_add(t, points[99 - i], wavy(points[99 - i]));
+    }
+    cost_surface_build(s);
+    cost_surface_build(t);
+    for (int q = 0; q < 50; q++) {
+        double x[3] = {q / 5.0, 9 - q / 6.0, q / 7.0};
+        g_assert_cmpfloat(cost_surface_at(s, x).y, ==, cost_surface_at(t, x).y);
+    }
+}
+
+static void
+test_single(void)
+{
+    g_autoptr(CostSurface) s = cost_surface_new();
+    double x[3] = {1, 2, 3}, elsewhere[3] = {5, 5, 5};
+    cost_surface_add(s, x, -0.25);
+    cost_surface_build(s);
+    g_assert_cmpfloat_with_epsilon(cost_surface_at(s, elsewhere).y, -0.25, 1e-12);
+    g_assert_cmpfloat(cost_surface_leave_one_out(s, 10), ==, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/cost/surface/reproduces-planes", test_plane);
+    g_test_add_func("/cost/surface/finds-the-nearest-point", test_nearest);
+    g_test_add_func("/cost/surface/stays-flat-outside", test_outside);
+    g_test_add_func("/cost/surface/order-of-points-does-not-matter", test_order);
+    g_test_add_func("/cost/surface/one-point-is-everywhere", test_single);
+    return g_test_run();
+}
