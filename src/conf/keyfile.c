@@ -183,12 +183,12 @@ assign(const ConfKey *key, const char *text, const char *place, Value *value, GE
     return TRUE;
 }
 
-/* Cuts a comment (`#` at the head or after a blank) and the blanks around. */
+/* Cuts a comment (`#` at the head, after a blank or after `=`) and the blanks around. */
 static char *
 strip_line(char *line)
 {
     for (char *at = line; *at != '\0'; at++) {
-        if (*at == '#' && (at == line || g_ascii_isspace(at[-1]))) {
+        if (*at == '#' && (at == line || at[-1] == '=' || g_ascii_isspace(at[-1]))) {
             *at = '\0';
             break;
         }

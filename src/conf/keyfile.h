@@ -1,5 +1,5 @@
 /* Key files ("[gpu] memory = 80GB") with typed access: GKeyFile under precise complaints.
- * `#` at the head of a line or after a blank begins a comment; a section may be continued further down.
+ * `#` at the head of a line, after a blank or after `=` begins a comment; a section may be continued further down.
  * Messages: "FILE: [section] key: what is wrong; what to write". */
 #pragma once
 
