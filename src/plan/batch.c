@@ -51,14 +51,16 @@ resolve_sequence(PlanSpec *spec, const LlmShape *shape, GPtrArray *remarks, GErr
         plan_remark(remarks,
                     "a sequence of " PLAN_D " is longer than the " PLAN_D " the model was made for",
                     spec->seq, shape->max_positions);
-    if (spec->seq % cut != 0)
-        return plan_refuse(error,
-                           "--seq-length: " PLAN_D " is not a multiple of %s = " PLAN_D
-                           "; write " PLAN_D " or " PLAN_D "%s",
-                           spec->seq,
-                           spec->cp > 1 ? "the sequence ranks" : "tp (sequence parallel)", cut,
-                           MAX(spec->seq / cut, 1) * cut, (spec->seq / cut + 1) * cut,
-                           spec->sequence_parallel ? ", or --no-sequence-parallel" : "");
+    if (spec->seq % cut != 0) {
+        gint64 below = spec->seq / cut * cut;
+        g_autofree char *nearest = below > 0
+                                       ? g_strdup_printf(PLAN_D " or " PLAN_D, below, below + cut)
+                                       : g_strdup_printf(PLAN_D, cut);
+        return plan_refuse(
+            error, "--seq-length: " PLAN_D " is not a multiple of %s = " PLAN_D "; write %s%s",
+            spec->seq, spec->cp > 1 ? "the sequence ranks" : "tp (sequence parallel)", cut, nearest,
+            spec->sequence_parallel ? ", or --no-sequence-parallel" : "");
+    }
     return TRUE;
 }
 

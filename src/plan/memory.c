@@ -72,23 +72,36 @@ optimizer_bytes_each(const Plan *plan)
     return plan_gradient_bytes(plan) == 4 || plan->spec.deepspeed_pipeline ? 12 : 16;
 }
 
-/* Whole-sequence buffer that sequence parallel all-gathers into, and receive buffers of the
- * pipeline: one tensor each way; interleaved runs with groups N > P receive up to N - P tensors
- * ahead on the first rank (forward) and the last (backward) (SPEC.md 2, M3). */
+/* Receive buffers of the pipeline: one tensor each way; interleaved runs with groups N > P receive
+ * up to N - P tensors ahead on the first rank (forward) and the last (backward) (SPEC.md 2, M3). */
+static gint64
+receive_buffers(const Plan *plan, gint64 pp_rank)
+{
+    const PlanSpec *s = &plan->spec;
+    gboolean wraps = s->vpp > 1, end = pp_rank == 0 || pp_rank == s->pp - 1;
+
+    if (s->pp == 1)
+        return 0;
+    return (pp_rank > 0 || wraps) + (pp_rank < s->pp - 1 || wraps) +
+           (wraps && end ? MAX(s->group - s->pp, 0) : 0);
+}
+
+/* DeepSpeed's ZeRO copies gradients into a reduce bucket and weights into a gather bucket. */
+#define DEEPSPEED_BUCKET_ELEMENTS 500000000
+
+/* The whole-sequence buffer that sequence parallel all-gathers into, receive buffers, buckets. */
 static gint64
 communication_bytes(const Plan *plan, gint64 pp_rank)
 {
     const PlanSpec *s = &plan->spec;
-    gint64 bytes = 0, element = plan_parameter_bytes(plan);
+    gint64 bytes = receive_buffers(plan, pp_rank) * plan_p2p_bytes(plan);
+    gint64 element = plan_parameter_bytes(plan);
 
     if (s->sequence_parallel)
         bytes += s->seq / s->cp * s->micro_batch * plan->shape->hidden * element;
-    if (s->pp > 1) {
-        gint64 tensors = (pp_rank > 0 || s->vpp > 1) + (pp_rank < s->pp - 1 || s->vpp > 1);
-        if (s->vpp > 1 && (pp_rank == 0 || pp_rank == s->pp - 1))
-            tensors += s->group - s->pp;
-        bytes += tensors * plan_p2p_bytes(plan);
-    }
+    if (s->deepspeed_pipeline && s->zero >= 1)
+        bytes += MIN(plan_rank_parameters(plan, pp_rank), DEEPSPEED_BUCKET_ELEMENTS) *
+                 (plan_gradient_bytes(plan) + element);
     return bytes;
 }
 

@@ -235,6 +235,69 @@ test_messages(void)
     g_assert_cmpint(plan_p2p_bytes(wide), ==, 24 << 20);
 }
 
+static void
+test_buffers(void)
+{
+    LlmShape shape = fixture_gpt3();
+    ClusterSystem system = fixture_a100();
+    PlanSpec spec = fixture_spec(8, 4, 1);
+
+    g_test_summary(
+        "groups of 8 on 4 ranks receive 4 tensors more on the ends; DeepSpeed's buckets");
+    spec.sequence_parallel = FALSE;
+    spec.vpp = 2;
+    spec.group = 8;
+    g_autoptr(Plan) ahead = fixture_plan(&spec, &shape, &system);
+    gint64 tensor = plan_p2p_bytes(ahead);
+    g_assert_cmpint(plan_static_memory(ahead, 0).communication_bytes, ==, 6 * tensor);
+    g_assert_cmpint(plan_static_memory(ahead, 1).communication_bytes, ==, 2 * tensor);
+    g_assert_cmpint(plan_static_memory(ahead, 3).communication_bytes, ==, 6 * tensor);
+    spec = fixture_spec(8, 1, 2);
+    spec.sequence_parallel = FALSE;
+    spec.gradient_fp32 = FALSE;
+    spec.deepspeed_pipeline = TRUE;
+    g_autoptr(Plan) deepspeed = fixture_plan(&spec, &shape, &system);
+    g_assert_cmpint(plan_static_memory(deepspeed, 0).communication_bytes, ==, 2000000000);
+}
+
+/* fp8 trains 16-bit weights and keeps the layers' fp8 copies, as is and transposed. */
+static void
+test_fp8(void)
+{
+    LlmShape shape = fixture_gpt3();
+    ClusterSystem system = fixture_a100();
+    PlanSpec spec = fixture_spec(8, 4, 1);
+
+    system.peak_flops[CLUSTER_FP8] = 1979000000000000;
+    spec.dtype = CLUSTER_FP8;
+    g_autoptr(Plan) plan = fixture_plan(&spec, &shape, &system);
+    /* stage 1 is layers only: 2 B and 1 B + 1 B of each parameter */
+    g_assert_cmpint(plan_static_memory(plan, 1).parameters_bytes, ==,
+                    4 * plan_rank_parameters(plan, 1));
+    g_assert_cmpint(plan_static_memory(plan, 1).gradients_bytes, ==,
+                    4 * plan_rank_parameters(plan, 1));
+    g_assert_cmpint(plan_p2p_bytes(plan), ==, 2048 * 12288 * 2 / 8);
+}
+
+/* Korthikanti et al.: with sequence parallelism and selective recompute a layer of unfused
+ * attention keeps 34 sbh/t; 175B at tp 8: 12 layers a rank, 34 x 2048 x 12288 / 8 bytes each. */
+static void
+test_selective(void)
+{
+    LlmShape shape = fixture_gpt3();
+    ClusterSystem system = fixture_a100();
+    PlanSpec spec = fixture_spec(8, 8, 1);
+
+    spec.attention = LLM_ATTENTION_UNFUSED;
+    g_autoptr(Plan) selective = fixture_plan(&spec, &shape, &system);
+    g_assert_cmpint(plan_stage_activation_bytes(selective, 1), ==, 12L * 34 * 2048 * 12288 / 8);
+    spec.recompute = LLM_RECOMPUTE_FULL;
+    g_autoptr(Plan) full = fixture_plan(&spec, &shape, &system);
+    g_assert_cmpint(plan_stage_activation_bytes(full, 1), ==, 12L * 2 * 2048 * 12288 / 8);
+    /* one layer at a time is there again while its backward runs */
+    g_assert_cmpint(plan_stage_transient_bytes(full, 1), >=, 30L * 2048 * 12288 / 8);
+}
+
 /* A stage's activations are its pieces': layers, embedding on the first, head on the last. */
 static void
 test_activations(void)
@@ -266,6 +329,9 @@ main(int argc, char **argv)
     g_test_add_func("/plan/memory/seventy-billion-take-a-terabyte", test_seventy_billion);
     g_test_add_func("/plan/memory/state-does-not-rise-with-tp", test_tp_never_costs_memory);
     g_test_add_func("/plan/memory/pipeline-messages", test_messages);
+    g_test_add_func("/plan/memory/receive-buffers-and-buckets", test_buffers);
+    g_test_add_func("/plan/memory/fp8-keeps-two-more-copies", test_fp8);
+    g_test_add_func("/plan/memory/selective-and-full-recompute", test_selective);
     g_test_add_func("/plan/memory/stage-activations-are-its-pieces", test_activations);
     return g_test_run();
 }
