@@ -1,8 +1,8 @@
 /* Reads attention.tsv; one surface each for (forward, backward) x (full, causal).
  *
  * Coordinates: log2 of the sequence length, log2 of the head dimension. What heads and batch do to
- * the time, filling the SMs in waves, is in the roofline. fp16 and bf16 rows count alike: flash kernels run both at
- * one rate. */
+ * the time, filling the SMs in waves, is in the roofline. fp16 and bf16 rows count alike: flash
+ * kernels run both at one rate. */
 #include "config.h"
 
 #include "cost/attention_table.h"

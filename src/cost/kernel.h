@@ -9,8 +9,7 @@ typedef enum { COST_MEASURED, COST_INTERPOLATED, COST_MODELLED } CostBasis;
 typedef struct {
     double ns;
     CostBasis basis;
-    double
-        error_frac; /* expected relative error (one sigma): 0 for an exact table hit's spread unknown */
+    double error_frac; /* expected relative error, one sigma; 0 for an exact table hit */
 } CostTime;
 
 typedef enum { COST_GEMM_FORWARD, COST_GEMM_DGRAD, COST_GEMM_WGRAD } CostGemmPass; /* TN, NN, NT */
@@ -18,10 +17,9 @@ typedef enum { COST_GEMM_FORWARD, COST_GEMM_DGRAD, COST_GEMM_WGRAD } CostGemmPas
 typedef struct {
     ClusterDtype dtype;
     CostGemmPass pass;
-    gint64 m, n, k; /* C[m,n] = A[m,k] B[k,n] */
-    gint64 batch;   /* > 1: strided batched */
-    gboolean
-        accumulate_fp32; /* wgrad adds into an fp32 main gradient: reads and writes 4 B per element */
+    gint64 m, n, k;           /* C[m,n] = A[m,k] B[k,n] */
+    gint64 batch;             /* > 1: strided batched */
+    gboolean accumulate_fp32; /* wgrad adds into an fp32 main gradient: reads, writes 4 B */
 } CostGemm;
 
 typedef struct {
