@@ -48,6 +48,7 @@ llm_emit_begin(const LlmShape *shape, const LlmCut *cut, LlmPass pass)
         .ops = g_array_new(FALSE, TRUE, sizeof(LlmOp)),
         .last_compute = -1,
         .joined = -1,
+        .ahead = -1,
     };
 }
 
@@ -216,11 +217,21 @@ emit_wgrad(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out)
     }
 }
 
-void
-llm_emit_row_backward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out)
+static int
+emit_regather(LlmEmit *e)
 {
-    if (e->input_grad) {
+    return llm_emit_collective(e, "re_gather", NET_ALL_GATHER, hidden_bytes(e));
+}
+
+void
+llm_emit_row_backward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out,
+                      gboolean is_gathered)
+{
+    if (e->input_grad && !is_gathered) {
         llm_emit_gather(e);
+    }
+    if (!e->input_grad && e->gathers) {
+        e->ahead = emit_regather(e);
     }
     emit_dgrad(e, linear, in, out);
     emit_wgrad(e, linear, in, out);
@@ -229,20 +240,17 @@ llm_emit_row_backward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out
 void
 llm_emit_column_backward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out)
 {
-    int regather = -1;
+    int regather = e->ahead;
     int reduced = -1;
-    if (e->gathers && e->weight_grad) {
-        regather = llm_emit_collective(e, "re_gather", NET_ALL_GATHER, hidden_bytes(e));
-        if (!e->input_grad) {
-            g_array_index(e->ops, LlmOp, regather).wait = -1; /* saved long before this list */
-        }
+    if (regather < 0 && e->gathers && e->weight_grad) {
+        regather = emit_regather(e);
     }
+    e->ahead = -1;
     emit_dgrad(e, linear, in, out);
     if (e->input_grad) {
-        reduced =
-            e->gathers
-                ? llm_emit_collective(e, "reduce_scatter", NET_REDUCE_SCATTER, hidden_bytes(e))
-                : llm_emit_collective(e, "all_reduce", NET_ALL_REDUCE, hidden_bytes(e));
+        NetOp op = e->gathers ? NET_REDUCE_SCATTER : NET_ALL_REDUCE;
+        const char *name = e->gathers ? "reduce_scatter" : "all_reduce";
+        reduced = llm_emit_collective(e, name, op, hidden_bytes(e));
     }
     llm_emit_join(e, regather);
     emit_wgrad(e, linear, in, out);

@@ -24,6 +24,7 @@ typedef struct {
     GArray *ops;
     int last_compute; /* index, -1: none yet */
     int joined;       /* collective that the next compute op waits for, -1: none */
+    int ahead;        /* re-gather that was issued before the op that it overlaps, -1: none */
 } LlmEmit;
 
 /* A weight matrix and how its three GEMMs are called. */
@@ -52,8 +53,10 @@ void llm_emit_combine(LlmEmit *e); /* reduce-scatter or all-reduce of the partia
 /* out columns from in columns, n tokens. */
 void llm_emit_forward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out);
 /* The backward of a matrix cut by rows (attention out, MLP down): its output gradient is gathered
- * first. */
-void llm_emit_row_backward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out);
+ * first, unless it is already. Of weight gradients alone: the input that the next matrix needs is
+ * gathered again meanwhile. */
+void llm_emit_row_backward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out,
+                           gboolean is_gathered);
 /* ... cut by columns (QKV, MLP up, head): the input gradient's reduction overlaps the weight
  * gradient, the re-gather of the saved input overlaps the input gradient. The next compute op
  * waits for the former. */

@@ -153,7 +153,7 @@ llm_emit_layer_forward(LlmEmit *e)
 static void
 emit_mlp_backward(LlmEmit *e)
 {
-    llm_emit_row_backward(e, &mlp_down, e->ffn, e->shape->hidden);
+    llm_emit_row_backward(e, &mlp_down, e->ffn, e->shape->hidden, FALSE);
     if (e->input_grad) {
         llm_emit_memory(e, "activation_backward", COST_ACTIVATION_BACKWARD,
                         column_pass(e, e->shape->gated ? 5 : 3, e->ffn));
@@ -194,10 +194,7 @@ llm_emit_layer_backward(LlmEmit *e)
         emit_residual_backward(e, e->shape->out_bias);
     }
     /* In parallel branches the output gradient was gathered for the MLP already. */
-    gboolean gathers = e->gathers;
-    e->gathers = gathers && !parallel;
-    llm_emit_row_backward(e, &attention_out, e->context, e->shape->hidden);
-    e->gathers = gathers;
+    llm_emit_row_backward(e, &attention_out, e->context, e->shape->hidden, parallel);
     if (e->input_grad) {
         emit_attention_inner_backward(e);
     }
