@@ -246,9 +246,11 @@ cli_measured_read(const CliMeasurements *m, guint row, CliMeasured *ret_measured
     if (r.skipped == NULL) {
         g_autoptr(GError) shape_error = NULL;
         r.shape = read_shape(m, row, &shape_error);
-        if (r.shape == NULL)
+        if (r.shape == NULL && shape_error->domain == LLM_ERROR)
             r.skipped = g_strdup(shape_error->message);
-        else if (!read_plan(m, row, &r.spec, error)) {
+        else if (r.shape == NULL)
+            g_propagate_error(error, g_steal_pointer(&shape_error));
+        if (r.skipped == NULL && (r.shape == NULL || !read_plan(m, row, &r.spec, error))) {
             cli_measured_clear(&r);
             return FALSE;
         }

@@ -182,6 +182,7 @@ run_one(const Wish *w, const CliUnits *u, const ScheduleParams *params, GPtrArra
 static gboolean
 run_all(const CliUnits *u, const ScheduleParams *params, GPtrArray *rows, GError **error)
 {
+    guint n_ran = 0;
     for (guint i = 0; schedule_types[i] != NULL; i++) {
         const ScheduleType *type = schedule_types[i];
         g_autoptr(GError) refusal = NULL;
@@ -194,10 +195,17 @@ run_all(const CliUnits *u, const ScheduleParams *params, GPtrArray *rows, GError
             t->refused = g_strdup(colon != NULL ? colon + 2 : refusal->message);
         } else if (!simulate(t, schedule, type, u, error)) {
             return FALSE;
+        } else {
+            n_ran++;
         }
         t->name = type->name;
     }
-    return TRUE;
+    const ReportTextbook *first = rows->pdata[0];
+    if (n_ran == 0)
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "schedules: none can be with these numbers; the first, %s: %s", first->name,
+                    first->refused);
+    return n_ran > 0;
 }
 
 static gboolean

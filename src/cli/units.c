@@ -135,7 +135,7 @@ cli_units_parse(const char *text, CliUnits *ret_units, GError **error)
 {
     Fraction v[N_NAMES] = {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}};
     gboolean given[N_NAMES] = {FALSE};
-    g_auto(GStrv) parts = g_strsplit(text, ",", -1);
+    g_auto(GStrv) parts = g_strsplit(text[0] != '\0' ? text : " ", ",", -1);
     for (guint i = 0; parts[i] != NULL; i++)
         if (!part_parse(parts[i], v, given, error))
             return FALSE;

@@ -183,6 +183,16 @@ files_run(Validation *v, char **files, GError **error)
                             "validate: no rows; write files that have some, or a wider --where");
         return CLI_USAGE;
     }
+    const char *why = g_array_index(v->rows, ReportValidated, 0).skipped;
+    for (guint i = 1; why != NULL && i < v->rows->len; i++)
+        if (g_array_index(v->rows, ReportValidated, i).skipped == NULL)
+            why = NULL;
+    if (why != NULL) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "validate: none of the %u rows can be simulated; the first: %s", v->rows->len,
+                    why);
+        return CLI_USAGE;
+    }
     g_autoptr(GString) out = g_string_new(NULL);
     report_validation(v->rows, (guint)v->worst, cli_format_name(&v->format), out);
     if (!cli_output_write(v->format.output, out, error))

@@ -51,11 +51,11 @@ report_append_pipeline(const ReportRun *run, GString *out)
     const StepResult *r = run->result;
     if (run->plan->spec.pp > 1) {
         double closed = report_closed_form_bubble(run->schedule);
-        g_string_append_printf(out, "  bubble          %s of the makespan (idle over total); %s of the busy time (idle over ideal)\n",
+        g_string_append_printf(out, "  bubble          %s of the makespan (idle/total), %s of the busy time (idle/ideal)\n",
                                report_percent(r->bubble_fraction).text,
                                report_percent(r->bubble_over_ideal).text);
         if (!isnan(closed))
-            g_string_append_printf(out, "  equal stages    %s and %s by the schedule's closed form, transfers free\n",
+            g_string_append_printf(out, "  equal stages    %s and %s by the schedule's formula, transfers free\n",
                                    report_percent(closed).text,
                                    report_percent(closed / (1 - closed)).text);
     }

@@ -19,14 +19,15 @@ append_model(const ReportRun *run, GString *out)
 {
     const LlmShape *m = run->plan->shape;
     LlmParameters p = llm_parameters(m);
-    g_string_append_printf(out, "  model      %s: %s parameters; " G " layers, hidden " G ", " G
-                                " heads",
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_append_printf(text, "%s: %s parameters; " G " layers, hidden " G ", " G " heads",
                            m->name, report_big((double)p.total).text, m->layers, m->hidden,
                            m->heads);
     if (m->kv_heads != m->heads)
-        g_string_append_printf(out, " (" G " kv)", m->kv_heads);
-    g_string_append_printf(out, ", ffn " G "%s, vocabulary " G "\n", m->ffn,
-                           m->gated ? " gated" : "", m->vocab);
+        g_string_append_printf(text, " (" G " kv)", m->kv_heads);
+    g_string_append_printf(text, ", ffn " G "%s, vocabulary " G, m->ffn, m->gated ? " gated" : "",
+                           m->vocab);
+    report_paragraph(out, "  model      ", text->str);
 }
 
 static void
@@ -42,19 +43,20 @@ static void
 append_plan(const ReportRun *run, GString *out)
 {
     const PlanSpec *s = &run->plan->spec;
-    g_string_append_printf(out, "  plan       tp " G ", pp " G ", dp " G ", cp " G, s->tp, s->pp,
-                           s->dp, s->cp);
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_append_printf(text, "tp " G ", pp " G ", dp " G ", cp " G, s->tp, s->pp, s->dp, s->cp);
     if (s->ep > 1)
-        g_string_append_printf(out, ", ep " G, s->ep);
-    g_string_append_printf(out, ", vpp " G "; schedule %s; %s; ZeRO " G "%s\n", s->vpp,
+        g_string_append_printf(text, ", ep " G, s->ep);
+    g_string_append_printf(text, ", vpp " G "; schedule %s; %s; ZeRO " G "%s", s->vpp,
                            run->schedule->name,
                            s->sequence_parallel ? "sequence parallel" : "no sequence parallel",
                            s->zero, s->zero == 1 ? " (distributed optimizer)" : "");
-    gint64 sequences = s->global_batch;
-    g_string_append_printf(out, "  batch      " G " sequences of " G " tokens; " G
+    report_paragraph(out, "  plan       ", text->str);
+    g_string_append_printf(out, "  batch      " G " sequence%s of " G " tokens; " G
                                 " microbatch%s of " G " on each of " G " replica%s\n",
-                           sequences, s->seq, s->microbatches, s->microbatches == 1 ? "" : "es",
-                           s->micro_batch, s->dp, s->dp == 1 ? "" : "s");
+                           s->global_batch, s->global_batch == 1 ? "" : "s", s->seq,
+                           s->microbatches, s->microbatches == 1 ? "" : "es", s->micro_batch, s->dp,
+                           s->dp == 1 ? "" : "s");
     g_string_append_printf(out, "  numerics   %s, gradients %s; %s attention; recompute %s; dropout %s\n",
                            cluster_dtype_name(s->dtype),
                            s->gradient_fp32 ? "fp32" : cluster_dtype_name(s->dtype),
@@ -62,6 +64,8 @@ append_plan(const ReportRun *run, GString *out)
                            recompute_names[s->recompute], run->plan->cut.dropout ? "on" : "off");
     if (run->defaults != NULL && run->defaults[0] != '\0')
         report_paragraph(out, "  defaults   ", run->defaults);
+    for (guint i = 0; i < run->plan->remarks->len; i++)
+        report_paragraph(out, "  note       ", run->plan->remarks->pdata[i]);
 }
 
 static void
