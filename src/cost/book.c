@@ -1,10 +1,15 @@
-/* Loads gemm.tsv, attention.tsv and memory.tsv of a system. */
+/* Loads gemm.tsv, attention.tsv and memory.tsv of a system.
+ *
+ * Efficiencies are those of the system as measured, rooflines of a query those of the system as
+ * asked for: so overrides (a higher peak, faster memory) act on measured times, too. */
 #include "config.h"
 
 #include "cost/book.h"
 
 /* Rows that the leave-one-out error is estimated from. */
 #define SAMPLE 256
+/* What a measured time is worth after overrides have changed it by the model. */
+#define ERROR_OVERRIDDEN 0.05
 /* A median absolute error of a normal distribution times this is its sigma. */
 #define SIGMA_OF_MEDIAN 1.4826
 
@@ -29,7 +34,7 @@ load_gemm(CostBook *book, GError **error)
         return local == NULL;
     for (guint i = 0; i < CLUSTER_N_DTYPES; i++) {
         g_autoptr(CostGemmTable) gemm =
-            cost_gemm_table_new(book->system, table, (ClusterDtype)i, error);
+            cost_gemm_table_new(book->measured, table, (ClusterDtype)i, error);
         if (!gemm)
             return FALSE;
         if (!cost_gemm_table_n_rows(gemm))
@@ -40,17 +45,29 @@ load_gemm(CostBook *book, GError **error)
     return TRUE;
 }
 
+/* The system as its directory says it, without overrides; NULL when it has no system.conf. */
+static ClusterSystem *
+load_measured(const ClusterSystem *system)
+{
+    g_autofree char *path = g_build_filename(system->directory, "system.conf", NULL);
+    if (*system->directory == '\0' || !g_file_test(path, G_FILE_TEST_EXISTS))
+        return NULL;
+    return cluster_system_load(path, NULL, NULL);
+}
+
 CostBook *
 cost_book_load(const ClusterSystem *system, GError **error)
 {
     g_autoptr(CostBook) book = g_new0(CostBook, 1);
     book->system = system;
+    book->owned = load_measured(system);
+    book->measured = book->owned ? book->owned : system;
     if (!load_gemm(book, error))
         return NULL;
     GError *local = NULL;
     g_autoptr(ConfTable) attention = load_table(system, "attention.tsv", &local);
     if (attention)
-        book->attention = cost_attention_table_new(system, attention, &local);
+        book->attention = cost_attention_table_new(book->measured, attention, &local);
     g_autoptr(ConfTable) memory = local ? NULL : load_table(system, "memory.tsv", &local);
     if (memory)
         book->memory = cost_memory_table_new(memory, &local);
@@ -70,6 +87,7 @@ cost_book_free(CostBook *book)
         cost_gemm_table_free(book->gemm[i]);
     cost_attention_table_free(book->attention);
     cost_memory_table_free(book->memory);
+    cluster_system_free(book->owned);
     g_free(book);
 }
 
@@ -87,4 +105,12 @@ double
 cost_book_gemm_residual(const CostBook *book, ClusterDtype dtype, guint most)
 {
     return book->gemm[dtype] ? cost_gemm_table_leave_one_out(book->gemm[dtype], most) : 0;
+}
+
+CostTime
+cost_measured_time(double ns, double ratio)
+{
+    gboolean same = !(ratio < 1 || ratio > 1);
+    return (CostTime){ns * ratio, same ? COST_MEASURED : COST_MODELLED,
+                      same ? 0 : ERROR_OVERRIDDEN};
 }

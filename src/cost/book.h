@@ -6,9 +6,15 @@
 #include "cost/memory_table.h"
 
 struct CostBook {
-    const ClusterSystem *system;           /* borrowed */
+    const ClusterSystem *system;           /* borrowed: as asked for, with overrides */
+    const ClusterSystem *measured;         /* without overrides: what the tables were measured on */
+    ClusterSystem *owned;                  /* `measured`, when it is not `system` itself */
     CostGemmTable *gemm[CLUSTER_N_DTYPES]; /* NULL: no rows of that dtype */
     double gemm_error[CLUSTER_N_DTYPES];   /* sigma of the log of an interpolated time */
     CostAttentionTable *attention;         /* NULL: no table */
     CostMemoryTable *memory;               /* NULL: no table */
 };
+
+/* A measured time on the system as asked for: `ns` times what the overrides change by the model
+ * (`ratio`); exactly `ns` where they change nothing. */
+CostTime cost_measured_time(double ns, double ratio);

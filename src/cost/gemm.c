@@ -41,8 +41,8 @@ is_16_bit(ClusterDtype dtype)
 static gboolean
 runs_alike(const CostBook *book, ClusterDtype a, ClusterDtype b)
 {
-    return a == b || (is_16_bit(a) && is_16_bit(b) && book->system->peak_flops[a] > 0 &&
-                      book->system->peak_flops[a] == book->system->peak_flops[b]);
+    const gint64 *peaks = book->measured->peak_flops;
+    return a == b || (is_16_bit(a) && is_16_bit(b) && peaks[a] > 0 && peaks[a] == peaks[b]);
 }
 
 /* Measured dtypes in order of preference; a table of 16-bit rows before the others. */
@@ -69,16 +69,14 @@ find_measured(const CostBook *book, const CostGemm *g, double *ret_ns)
            cost_gemm_table_find(book->gemm[twin], g, ret_ns);
 }
 
-/* A measured wgrad adds into an fp32 gradient; one that does not is a little shorter, and the
- * other way round. */
+/* The query's roofline over that of the row as it was measured: overrides of the system; and a
+ * measured wgrad adds into an fp32 gradient, one that does not is a little shorter. */
 static double
-accumulation_ratio(const CostBook *book, const CostGemm *g)
+change_since_measured(const CostBook *book, const CostGemm *g)
 {
-    CostGemm measured = *g;
-    measured.accumulate_fp32 = g->pass == COST_GEMM_WGRAD;
-    if (measured.accumulate_fp32 == g->accumulate_fp32)
-        return 1;
-    return cost_gemm_roofline_ns(book->system, g) / cost_gemm_roofline_ns(book->system, &measured);
+    CostGemm row = *g;
+    row.accumulate_fp32 = g->pass == COST_GEMM_WGRAD;
+    return cost_gemm_roofline_ns(book->system, g) / cost_gemm_roofline_ns(book->measured, &row);
 }
 
 static CostTime
@@ -108,10 +106,9 @@ cost_gemm(const CostBook *book, const CostGemm *g)
     g_assert(g->m > 0 && g->n > 0 && g->k > 0 && g->batch > 0);
     double measured = 0;
     if (find_measured(book, g, &measured)) {
-        double ratio = accumulation_ratio(book, g);
-        gboolean same = !(ratio < 1 || ratio > 1);
-        return (CostTime){measured * ratio, same ? COST_MEASURED : COST_INTERPOLATED,
-                          same ? 0 : 0.02};
+        CostTime time = cost_measured_time(measured, change_since_measured(book, g));
+        time.ns = MAX(time.ns, MIN(measured, (double)book->system->kernel_floor_ns));
+        return time;
     }
     CostTime time = estimate(book, g);
     double misalignment = cost_gemm_misalignment(g);

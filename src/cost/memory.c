@@ -39,16 +39,28 @@ cost_memory_kernel_name(CostMemoryKernel kernel)
     return kernels[kernel].name;
 }
 
+static double
+copy_rate(const ClusterSystem *system)
+{
+    return (double)system->memory_Bps * system->memory_efficiency;
+}
+
 CostTime
 cost_memory(const CostBook *book, CostMemoryKernel kernel, double bytes)
 {
     g_assert(kernel < COST_N_MEMORY_KERNELS && bytes >= 0);
     double floor_ns = (double)book->system->kernel_floor_ns;
-    double rate =
-        (double)book->system->memory_Bps * book->system->memory_efficiency * kernels[kernel].factor;
-    CostTime time = {bytes / rate * 1e9, COST_MODELLED, ERROR_MODELLED};
-    if (book->memory)
-        cost_memory_table_time(book->memory, kernel, bytes, floor_ns, &time);
+    CostTime time;
+    if (book->memory && cost_memory_table_time(book->memory, kernel, bytes,
+                                               (double)book->measured->kernel_floor_ns, &time)) {
+        double change = copy_rate(book->measured) / copy_rate(book->system);
+        CostTime changed = cost_measured_time(time.ns, change);
+        if (changed.basis != COST_MEASURED)
+            time = changed;
+    } else {
+        double rate = copy_rate(book->system) * kernels[kernel].factor;
+        time = (CostTime){bytes / rate * 1e9, COST_MODELLED, ERROR_MODELLED};
+    }
     time.ns = MAX(time.ns, floor_ns);
     return time;
 }

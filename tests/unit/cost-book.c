@@ -111,6 +111,40 @@ test_shipped(void)
     }
 }
 
+/* Overrides act on measured times: twice the peak halves what is bound by it, twice the memory rate
+ * what is bound by that; a link's rate changes nothing here. */
+static void
+test_overrides(void)
+{
+    static const char *const sets[] = {"gpu.peak-bf16=624TFLOPS", "gpu.peak-fp16=624TFLOPS",
+                                       "gpu.memory-rate=4078GBps", "nic.rate=1Gbps"};
+    CostGemm wide = {.dtype = CLUSTER_BF16, .m = 8192, .n = 8192, .k = 8192, .batch = 1};
+    CostAttention a = {.dtype = CLUSTER_FP16,
+                       .batch = 4,
+                       .heads = 16,
+                       .kv_heads = 16,
+                       .head_dim = 128,
+                       .seq_q = 4096,
+                       .seq_kv = 4096,
+                       .causal = TRUE};
+    g_autoptr(ClusterSystem) plain = cost_fixture_shipped("dgx-a100-80g");
+    g_autoptr(CostBook) before = cost_fixture_book(plain);
+    for (guint i = 0; i < G_N_ELEMENTS(sets); i++) {
+        const char *set[] = {sets[i], NULL};
+        g_autoptr(GError) error = NULL;
+        g_autoptr(ClusterSystem) s = cluster_system_load("dgx-a100-80g", set, &error);
+        g_assert_no_error(error);
+        g_autoptr(CostBook) book = cost_fixture_book(s);
+        double gemm = cost_gemm(book, &wide).ns / cost_gemm(before, &wide).ns;
+        double attention = cost_attention(book, &a).ns / cost_attention(before, &a).ns;
+        double copy = cost_memory(book, COST_COPY, 1e9).ns / cost_memory(before, COST_COPY, 1e9).ns;
+        g_assert_cmpfloat_with_epsilon(gemm, i == 0 ? 0.5 : 1, 1e-9);
+        g_assert_cmpfloat_with_epsilon(attention, i == 1 ? 0.5 : 1, 1e-9);
+        g_assert_cmpfloat_with_epsilon(copy, i == 2 ? 0.5 : 1, 1e-9);
+        g_assert_cmpint(cost_gemm(book, &wide).basis, ==, i == 0 ? COST_MODELLED : COST_MEASURED);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -118,5 +152,6 @@ main(int argc, char **argv)
     g_test_add_func("/cost/book/bad-tables-say-where", test_bad);
     g_test_add_func("/cost/book/small-tables-load", test_small);
     g_test_add_func("/cost/book/shipped-machines-load", test_shipped);
+    g_test_add_func("/cost/book/overrides-act-on-measured-times", test_overrides);
     return g_test_run();
 }
