@@ -5,11 +5,12 @@ if ! command -v dtsim >/dev/null || ! dtsim --help >/dev/null 2>&1; then
     echo "1..0 # SKIP dtsim is not built here"
     exit 0
 fi
-commands=$(dtsim --help | awk '/^Commands/ { inside = 1; next } /^[^ ]/ { inside = 0 } inside && NF { print $1 }')
+commands=$(dtsim --help | awk '/^Commands/ { inside = 1; next } inside && !NF { exit } inside { print $1 }')
 options=$({ dtsim --help; for c in $commands; do dtsim "$c" --help; done; } |
     grep -oE -- '--[a-z][a-z0-9-]*' | LC_ALL=C sort -u)
-manual=$(sed 's/\\-/-/g' dtsim.1)
-source completions/dtsim 2>/dev/null
+# the manual page may write --[no-]x for two options
+manual=$(sed 's/\\-/-/g; s/--\[no-\]\([a-z-]*\)/--\1 --no-\1/g' dtsim.1)
+source completions/dtsim
 check() { # NUMBER TITLE FINDINGS
     [ -z "$3" ] || sed 's/^/# /' <<<"$3"
     echo "$([ -z "$3" ] || echo "not ")ok $1 - $2"
