@@ -101,6 +101,24 @@ test_streams(void)
 }
 
 static void
+test_equal_times(void)
+{
+    /* Three ranks, all ending at 10 and 20: always in the order in which the ops were scheduled,
+     * although the last one of each round could run ahead of the queue. */
+    g_autoptr(SimTemplate) t = sim_template_new();
+    add(t, 0, 10, 1);
+    add(t, 0, 10, 2);
+    g_autoptr(SimProgram) p = sim_program_new();
+    sim_program_call(p, t, 0, 0);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    for (guint i = 0; i < 3; i++)
+        sim_engine_add_rank(e, p, NULL, 0);
+    g_autoptr(GArray) ran = run(e);
+    for (guint i = 0; i < 6; i++)
+        g_assert_cmpuint(g_array_index(ran, Ran, i).rank, ==, i % 3);
+}
+
+static void
 test_waits(void)
 {
     /* Compute 10, then 40; a copy on slot 1 waits for the first only and ends at 15; the third
@@ -479,6 +497,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/sim/engine/an-empty-program-takes-no-time", test_empty);
     g_test_add_func("/sim/engine/streams-run-in-order-beside-each-other", test_streams);
+    g_test_add_func("/sim/engine/equal-times-in-order-of-scheduling", test_equal_times);
     g_test_add_func("/sim/engine/waits-hold-an-op-until-others-are-complete", test_waits);
     g_test_add_func("/sim/engine/waits-count-across-calls", test_waits_across_calls);
     g_test_add_func("/sim/engine/rendezvous-starts-with-the-last-member", test_rendezvous);

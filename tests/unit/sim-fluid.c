@@ -119,6 +119,28 @@ test_above_capacity_alone(void)
 }
 
 static void
+test_beside_plain_work(void)
+{
+    /* The same beside a rank that only computes, 9000: time must not run on to 9000 before the first
+     * rank's speed is known. */
+    g_autoptr(SimEngine) e = sim_engine_new();
+    guint32 link = sim_engine_add_resource(e, 1e9), meeting = sim_engine_add_meetings(e, 1, 1);
+    sim_engine_use(e, meeting, 1, link, 0, 4);
+    g_autoptr(SimTemplate) shares = sim_template_new(), plain = sim_template_new();
+    guint op = sim_template_add(shares, 0, (SimWork){1000, {1000}}, 1);
+    sim_template_join(shares, op, SIM_JOIN_ALL, 0, FALSE);
+    sim_template_add(plain, 0, (SimWork){9000, {0}}, 2);
+    g_autoptr(SimProgram) p = sim_program_new(), q = sim_program_new();
+    sim_program_call(p, shares, 0, 0);
+    sim_program_call(q, plain, 0, 0);
+    sim_engine_add_rank(e, p, &meeting, 1);
+    sim_engine_add_rank(e, q, NULL, 0);
+    g_assert_true(sim_engine_run(e, NULL, NULL, NULL));
+    g_assert_cmpint(sim_engine_rank_end(e, 0), ==, 4000);
+    g_assert_cmpint(sim_engine_now(e), ==, 9000);
+}
+
+static void
 test_rounded_up(void)
 {
     /* 10 ns at 0.3 of its rate: 33.3 ns, so 34. */
@@ -331,6 +353,7 @@ main(int argc, char **argv)
     g_test_add_func("/sim/fluid/one-starting-midway", test_midway);
     g_test_add_func("/sim/fluid/thirds-are-exact-and-wide-links-do-not-bind", test_thirds);
     g_test_add_func("/sim/fluid/above-capacity-alone", test_above_capacity_alone);
+    g_test_add_func("/sim/fluid/above-capacity-beside-plain-work", test_beside_plain_work);
     g_test_add_func("/sim/fluid/ends-are-rounded-up", test_rounded_up);
     g_test_add_func("/sim/fluid/a-component-splits", test_split);
     g_test_add_func("/sim/fluid/kinds-of-load-add-on-a-resource", test_kinds_add);
