@@ -11,7 +11,13 @@ typedef struct ConfKeyfile ConfKeyfile;
 typedef struct {
     const char *section;
     const char *key;
-    enum { CONF_KEY_TEXT, CONF_KEY_QUANTITY, CONF_KEY_FRACTION, CONF_KEY_BOOL, CONF_KEY_CHOICE } type;
+    enum {
+        CONF_KEY_TEXT,
+        CONF_KEY_QUANTITY,
+        CONF_KEY_FRACTION,
+        CONF_KEY_BOOL,
+        CONF_KEY_CHOICE
+    } type;
     UnitsKind kind;             /* for CONF_KEY_QUANTITY */
     const char *fallback;       /* text form, or NULL: the key is required */
     const char *const *choices; /* for CONF_KEY_CHOICE, NULL-terminated */

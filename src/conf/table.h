@@ -16,10 +16,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ConfTable, conf_table_free)
 
 guint conf_table_n_rows(const ConfTable *table);
 guint conf_table_n_columns(const ConfTable *table);
-const char *conf_table_name(const ConfTable *table);              /* path as given */
+const char *conf_table_name(const ConfTable *table); /* path as given */
 const char *conf_table_column_name(const ConfTable *table, guint column);
-guint conf_table_line(const ConfTable *table, guint row);         /* line number in the file */
-const char *conf_table_comment(const ConfTable *table);           /* the '#' lines, joined by \n */
+guint conf_table_line(const ConfTable *table, guint row); /* line number in the file */
+const char *conf_table_comment(const ConfTable *table);   /* the '#' lines, joined by \n */
 
 /* Column index by name, or -1. */
 int conf_table_find_column(const ConfTable *table, const char *name);
@@ -27,7 +27,8 @@ int conf_table_find_column(const ConfTable *table, const char *name);
 gboolean conf_table_need_column(const ConfTable *table, const char *name, guint *ret_column,
                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-const char *conf_table_text(const ConfTable *table, guint row, guint column); /* borrowed, never NULL */
+const char *conf_table_text(const ConfTable *table, guint row,
+                            guint column); /* borrowed, never NULL */
 gboolean conf_table_double(const ConfTable *table, guint row, guint column, double *ret,
                            GError **error) G_GNUC_WARN_UNUSED_RESULT; /* finite */
 gboolean conf_table_int(const ConfTable *table, guint row, guint column, gint64 *ret,

@@ -28,12 +28,12 @@ typedef enum {
 } UnitsError;
 
 typedef enum {
-    UNITS_TIME,       /* gint64 ns */
-    UNITS_BYTES,      /* gint64 bytes */
-    UNITS_RATE,       /* gint64 bytes per second */
-    UNITS_FLOPS,      /* gint64 flop per second */
-    UNITS_FREQUENCY,  /* gint64 Hz */
-    UNITS_COUNT,      /* gint64 */
+    UNITS_TIME,      /* gint64 ns */
+    UNITS_BYTES,     /* gint64 bytes */
+    UNITS_RATE,      /* gint64 bytes per second */
+    UNITS_FLOPS,     /* gint64 flop per second */
+    UNITS_FREQUENCY, /* gint64 Hz */
+    UNITS_COUNT,     /* gint64 */
 } UnitsKind;
 
 gboolean units_parse(UnitsKind kind, const char *text, gint64 *ret_value,

@@ -6,8 +6,8 @@
 
 typedef struct Why Why;
 struct Why {
-    char *name;    /* owned */
-    double value;  /* in the unit of the root */
+    char *name;       /* owned */
+    double value;     /* in the unit of the root */
     GPtrArray *parts; /* of Why*, owned; NULL for a leaf */
 };
 
