@@ -184,10 +184,10 @@ test_message_was_there(void)
 static void
 test_disturbed(void)
 {
-    /* Two activities of 100 share one link and take 200: the segment is as long as it took. */
+    /* Two activities of 100 s share one link and take 200 s: the segment is as long as it took. */
     g_autoptr(SimTemplate) t = sim_template_new();
     add(t, 0, 11, 1);
-    add_joining(t, 0, 100, 2, SIM_JOIN_ALL, 0);
+    add_joining(t, 0, 100000000000, 2, SIM_JOIN_ALL, 0);
     add(t, 0, 12, 3);
     g_autoptr(SimProgram) p = sim_program_new();
     sim_program_call(p, t, 0, 0);
@@ -196,7 +196,8 @@ test_disturbed(void)
     sim_engine_use(e, meeting, 1, sim_engine_add_resource(e, 1e9), 0, 1);
     sim_engine_add_rank(e, p, &meeting, 1);
     sim_engine_add_rank(e, p, &meeting, 1);
-    const Expected path[] = {{0, 3, 211, 223}, {0, 2, 11, 211}, {0, 1, 0, 11}};
+    const Expected path[] = {
+        {0, 3, 200000000011, 200000000023}, {0, 2, 11, 200000000011}, {0, 1, 0, 11}};
     assert_path(e, path, G_N_ELEMENTS(path));
 }
 
