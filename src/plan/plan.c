@@ -45,6 +45,7 @@ plan_spec_default(void)
         .attention = LLM_ATTENTION_FLASH,
         .dtype = CLUSTER_BF16,
         .gradient_fp32 = TRUE,
+        .gradient_fusion = TRUE,
         .dropout = -1,
         .schedule = "1f1b",
         /* Megatron's own defaults are off; whoever runs the distributed optimizer turns them on. */
@@ -78,8 +79,8 @@ resolve_framework(PlanSpec *spec, const LlmShape *shape)
         spec->dropout = shape->dropout;
     if (cluster_dtype_bytes(spec->dtype) == 4)
         spec->gradient_fp32 = TRUE; /* the weights are */
-    if (spec->deepspeed_pipeline)
-        spec->overlap_grad_reduce = FALSE; /* its engine reduces after the last microbatch */
+    if (spec->deepspeed_pipeline) /* its engine reduces after the last microbatch, and fuses nothing */
+        spec->overlap_grad_reduce = spec->gradient_fusion = FALSE;
     if (spec->zero == 0 || !spec->overlap_grad_reduce)
         spec->overlap_param_gather = FALSE;
     if (spec->bucket_elements == 0)
@@ -114,7 +115,7 @@ cut_of(const Plan *plan)
         .attention = spec->attention,
         .recompute = spec->recompute,
         .dropout = spec->dropout != 0,
-        .gradient_fp32 = spec->gradient_fp32,
+        .gradient_fp32 = spec->gradient_fp32 && spec->gradient_fusion,
         .vocab_padded = plan->vocab_padded,
         .fused_kernels = TRUE,
     };

@@ -30,6 +30,8 @@ typedef struct {
     LlmAttention attention;
     ClusterDtype dtype;
     gboolean gradient_fp32; /* accumulate and reduce gradients in fp32 */
+    gboolean gradient_fusion; /* weight-gradient GEMMs add into the main gradient; if not, a kernel of its
+                               * own adds after each (never fused with deepspeed_pipeline) */
     int dropout;            /* -1: as the model says */
     const char *schedule;   /* borrowed; checked by the caller against schedule_types */
     gint64 group;           /* microbatch group size; 0: pp */

@@ -63,6 +63,7 @@ plan_print(const Plan *plan)
     print_word(text, "attention", attentions[s->attention]);
     print_word(text, "dtype", cluster_dtype_name(s->dtype));
     print_word(text, "grad-dtype", s->gradient_fp32 ? "fp32" : "model");
+    print_flag(text, "gradient-accumulation-fusion", s->gradient_fusion);
     print_word(text, "dropout", s->dropout != 0 ? "on" : "off");
     print_word(text, "p2p", p2ps[s->p2p]);
     print_flag(text, "p2p-sync", s->p2p_sync);

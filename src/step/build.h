@@ -51,7 +51,7 @@ typedef struct {
     GPtrArray *templates; /* owned SimTemplates */
     GPtrArray *lowered;   /* owned StepLowered, one a class */
     double flops;         /* executed by all GPUs in one iteration */
-    guint32 wire_tag, sync_tag;
+    guint32 wire_tag, sync_tag, launch_tag;
 } StepBuild;
 
 /* classes.c: finds classes and the ranks to simulate. */

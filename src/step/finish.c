@@ -85,22 +85,31 @@ add_scalar(Finish *f, const char *name)
                  NET_ALL_REDUCE, group, 4);
 }
 
+/* The host reads a number back: it waits for the GPU, and the GPU then for the next launch. */
+static void
+add_host_sync(Finish *f)
+{
+    guint32 tag = step_tag(f->b, "host_sync", STEP_HOST, COST_MODELLED, 0.5, FALSE);
+    SimWork work = {.duration_ns = f->b->plan->system->sync_ns};
+    guint op = sim_template_add(f->t, STEP_SLOT_COMPUTE, work, tag);
+    guint host = sim_template_add(f->t, STEP_SLOT_HOST, (SimWork){0}, tag);
+    sim_template_wait_op(f->t, host, op);
+}
+
 static void
 add_optimizer(Finish *f)
 {
     StepBuild *b = f->b;
-    gint64 sync_ns = b->plan->system->sync_ns;
-    guint32 host = step_tag(b, "host_sync", STEP_HOST, COST_MEASURED, 0, FALSE);
     double width = f->spec->gradient_fp32 ? 4 : cluster_dtype_bytes(f->spec->dtype);
     if (f->spec->dtype == CLUSTER_FP16) {
         step_add_memory(b, f->t, "unscale", STEP_OPTIMIZER, COST_COPY, 2 * width * f->owned, FALSE);
         add_scalar(f, "found_inf_all_reduce");
-        sim_template_add(f->t, STEP_SLOT_COMPUTE, (SimWork){.duration_ns = sync_ns}, host);
+        add_host_sync(f);
     }
     if (f->spec->clip > 0) {
         step_add_memory(b, f->t, "grad_norm", STEP_OPTIMIZER, COST_REDUCE, width * f->owned, FALSE);
         add_scalar(f, "grad_norm_all_reduce");
-        sim_template_add(f->t, STEP_SLOT_COMPUTE, (SimWork){.duration_ns = sync_ns}, host);
+        add_host_sync(f);
         step_add_memory(b, f->t, "clip", STEP_OPTIMIZER, COST_COPY, 2 * width * f->owned, FALSE);
     }
     double bytes = f->spec->dtype == CLUSTER_FP32 ? ADAM_BYTES_FP32 : ADAM_BYTES;

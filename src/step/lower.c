@@ -31,7 +31,7 @@ step_slot_name(guint slot)
 {
     static const char *const names[STEP_N_SLOTS] = {
         "compute", "tensor parallel", "data parallel", "send forward", "receive forward",
-        "send backward", "receive backward", "pipeline group"};
+        "send backward", "receive backward", "pipeline group", "host"};
     g_assert(slot < STEP_N_SLOTS);
     return names[slot];
 }
@@ -385,8 +385,10 @@ step_lower(const StepLowering *in)
         l.chunk[s] = step_chunk_of(in->schedule, s);
     if (in->sync_ns > 0) {
         SimTemplate *sync = sim_template_new();
-        sim_template_add(sync, STEP_SLOT_COMPUTE, (SimWork){.duration_ns = in->sync_ns},
-                         in->sync_tag);
+        guint op = sim_template_add(sync, STEP_SLOT_COMPUTE,
+                                    (SimWork){.duration_ns = in->sync_ns}, in->sync_tag);
+        guint host = sim_template_add(sync, STEP_SLOT_HOST, (SimWork){0}, in->sync_tag);
+        sim_template_wait_op(sync, host, op);
         g_ptr_array_add(out->templates, sync);
         l.sync = sync;
     }

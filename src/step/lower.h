@@ -18,6 +18,7 @@ enum {
     STEP_SLOT_SEND_B, /* gradients to the previous stage */
     STEP_SLOT_RECV_B,
     STEP_SLOT_PP,     /* collectives over pipeline ranks: tied embedding, gradient norm */
+    STEP_SLOT_HOST,   /* the CPU thread that launches the kernels */
     STEP_N_SLOTS
 };
 const char *step_slot_name(guint slot);
@@ -37,7 +38,7 @@ typedef struct {
     SimWork (*wire)(void *user, guint boundary);
     /* Called after the token's call was appended: what is launched beside it; may be NULL. */
     void (*after)(void *user, SimProgram *program, guint index, ScheduleToken token, gboolean last);
-    gint64 sync_ns;    /* device synchronise after each blocking batch; 0: none */
+    gint64 sync_ns;    /* device synchronise after each blocking batch; 0: none. The host waits with it. */
     guint32 wire_tag, sync_tag;
     void *user;
 } StepLowering;

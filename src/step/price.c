@@ -99,22 +99,58 @@ priced_piece(StepBuild *b, StepClass *class, LlmPiece piece, LlmPass pass)
     return class->priced[piece][pass] = list;
 }
 
+/* First and last compute op of a list; FALSE when it has none. */
+static gboolean
+find_compute(const GArray *list, guint *ret_first, guint *ret_last)
+{
+    gboolean any = FALSE;
+    for (guint i = 0; i < list->len; i++) {
+        if (g_array_index(list, StepPriced, i).slot != STEP_SLOT_COMPUTE)
+            continue;
+        if (!any)
+            *ret_first = i;
+        *ret_last = i;
+        any = TRUE;
+    }
+    return any;
+}
+
+static void
+add_waits(SimTemplate *t, const StepPriced *op, const guint *indices, guint i)
+{
+    if (op->slot == STEP_SLOT_TP)
+        sim_template_join(t, indices[i], SIM_JOIN_ALL, STEP_PORT_TP, FALSE);
+    if (op->wait >= 0)
+        sim_template_wait_op(t, indices[i], indices[op->wait]);
+    else if (op->slot == STEP_SLOT_TP)
+        sim_template_wait_slot(t, indices[i], STEP_SLOT_COMPUTE);
+}
+
+/* The host launches kernels one after the other and runs ahead of the GPU, as far as no synchronise
+ * stops it.  A piece starts when the host is done with the one before, and ends not before all of its
+ * own kernels are launched: so small kernels take the host's time, large ones their own. */
 guint
 step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece, LlmPass pass)
 {
     const GArray *list = priced_piece(b, class, piece, pass);
-    guint base = sim_template_n_ops(t);
+    guint base = sim_template_n_ops(t), first = 0, last = 0;
+    gboolean any = find_compute(list, &first, &last);
+    g_autofree guint *indices = g_new(guint, list->len + 1);
     for (guint i = 0; i < list->len; i++) {
         const StepPriced *op = &g_array_index(list, StepPriced, i);
-        guint index = sim_template_add(t, op->slot, op->work, op->tag);
-        if (op->slot == STEP_SLOT_TP)
-            sim_template_join(t, index, SIM_JOIN_ALL, STEP_PORT_TP, FALSE);
-        if (op->wait >= 0)
-            sim_template_wait_op(t, index, base + (guint)op->wait);
-        else if (op->slot == STEP_SLOT_TP)
-            sim_template_wait_slot(t, index, STEP_SLOT_COMPUTE);
+        guint host = 0;
+        if (any && i == last) {
+            SimWork launches = {.duration_ns = b->plan->system->launch_ns * list->len};
+            host = sim_template_add(t, STEP_SLOT_HOST, launches, b->launch_tag);
+        }
+        indices[i] = sim_template_add(t, op->slot, op->work, op->tag);
+        add_waits(t, op, indices, i);
+        if (any && i == last)
+            sim_template_wait_op(t, indices[i], host);
+        if (any && i == first && first != last)
+            sim_template_wait_slot(t, indices[i], STEP_SLOT_HOST);
     }
-    return base;
+    return list->len > 0 ? indices[0] : base;
 }
 
 static double

@@ -118,6 +118,7 @@ void
 step_build_programs(StepBuild *b)
 {
     b->wire_tag = step_tag(b, "pipeline_message", STEP_PP, COST_INTERPOLATED, 0.1, TRUE);
+    b->launch_tag = step_tag(b, "kernel_launch", STEP_HOST, COST_MODELLED, 0.3, TRUE);
     b->sync_tag = step_tag(b, "p2p_sync", STEP_HOST, COST_MODELLED, 0.5, TRUE);
     for (guint i = 0; i < b->classes->len; i++)
         build_program(b, &g_array_index(b->classes, StepClass, i));

@@ -19,6 +19,27 @@ add_scatter_gather(StepBuild *b, SimTemplate *t, const StepClass *class, Schedul
     sim_template_wait_slot(t, gather, STEP_SLOT_RECV_B);
 }
 
+/* What autograd left in the 16-bit gradient is added to the main gradient: reads both, writes one. */
+static void
+add_accumulation(StepBuild *b, SimTemplate *t, gint64 parameters, LlmPass pass)
+{
+    const PlanSpec *spec = &b->plan->spec;
+    if (spec->gradient_fusion || pass == LLM_PASS_INPUT_GRAD || parameters <= 0)
+        return;
+    gint64 element = cluster_dtype_bytes(spec->dtype);
+    gint64 main_element = spec->gradient_fp32 ? 4 : element;
+    step_add_memory(b, t, "grad_accumulate", STEP_COMPUTE, COST_ADD,
+                    (double)(parameters * (2 * main_element + element)), TRUE);
+}
+
+/* Parameters of a stage that belong to no layer: embedding, final norm, head. */
+static gint64
+outer_parameters(const StepBuild *b, guint stage)
+{
+    gint64 each = llm_layer_parameters_per_rank(b->plan->shape, b->plan->spec.tp);
+    return plan_stage_parameters(b->plan, stage) - b->plan->layers[stage] * each;
+}
+
 /* Parameter gathers of a stage for the first forward: one for each bucket, in forward order; layer i of
  * the stage needs gather[i / layers_per_bucket]. */
 static GArray *
@@ -27,7 +48,7 @@ add_gathers(StepBuild *b, SimTemplate *t, const StepClass *class, guint stage)
     GArray *gathers = g_array_new(FALSE, FALSE, sizeof(guint));
     gint64 layers = b->plan->layers[stage], step = step_bucket_layers(b, stage);
     gint64 each = llm_layer_parameters_per_rank(b->plan->shape, b->plan->spec.tp);
-    gint64 rest = plan_stage_parameters(b->plan, stage) - layers * each; /* embedding or head */
+    gint64 rest = outer_parameters(b, stage);
     for (gint64 i = 0; i < MAX(layers, 1); i += step) {
         gint64 n = MIN(step, layers - i);
         gboolean carries_rest = stage == 0 ? i == 0 : i + step >= layers;
@@ -69,12 +90,13 @@ add_backward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, LlmPas
 {
     gint64 layers = b->plan->layers[stage], step = step_bucket_layers(b, stage), filled = 0;
     gint64 each = llm_layer_parameters_per_rank(b->plan->shape, b->plan->spec.tp);
-    gint64 rest = plan_stage_parameters(b->plan, stage) - layers * each;
+    gint64 rest = outer_parameters(b, stage);
     if (stage + 1 == (guint)b->plan->n_stages)
         step_add_piece(b, t, class, LLM_PIECE_HEAD, pass);
     for (gint64 i = layers - 1; i >= 0; i--) {
         step_add_piece(b, t, class, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE);
         step_add_piece(b, t, class, LLM_PIECE_LAYER, pass);
+        add_accumulation(b, t, each, pass);
         filled += each;
         if (reduce && (layers - i) % step == 0 && i > 0) {
             step_add_reduction(b, t, class, filled);
@@ -83,6 +105,7 @@ add_backward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, LlmPas
     }
     if (stage == 0)
         step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, pass);
+    add_accumulation(b, t, rest, pass);
     if (reduce)
         step_add_reduction(b, t, class, filled + rest);
 }
@@ -96,6 +119,7 @@ add_weight_grad(StepBuild *b, SimTemplate *t, StepClass *class, guint stage)
         step_add_piece(b, t, class, LLM_PIECE_LAYER, LLM_PASS_WEIGHT_GRAD);
     if (stage == 0)
         step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, LLM_PASS_WEIGHT_GRAD);
+    add_accumulation(b, t, plan_stage_parameters(b->plan, stage), LLM_PASS_WEIGHT_GRAD);
 }
 
 SimTemplate *
