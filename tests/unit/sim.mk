@@ -6,6 +6,7 @@ UNIT_TESTS += %D%/sim-graphs
 UNIT_TESTS += %D%/sim-heap
 UNIT_TESTS += %D%/sim-maxmin
 UNIT_TESTS += %D%/sim-path
+UNIT_TESTS += %D%/sim-pipeline
 UNIT_TESTS += %D%/sim-program
 UNIT_TESTS += %D%/sim-random
 BENCHES += tests/bench/engine
