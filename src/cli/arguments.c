@@ -8,6 +8,7 @@
 #include "conf/complaint.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 gboolean
@@ -30,6 +31,20 @@ cli_parse_count(const char *option, const char *text, gint64 min, gint64 max, gi
                     "%s: %s is out of range; write a number from %" G_GINT64_FORMAT
                     " to %" G_GINT64_FORMAT,
                     option, text, min, max);
+        return FALSE;
+    }
+    *ret_value = value;
+    return TRUE;
+}
+
+gboolean
+cli_parse_number(const char *option, const char *text, double *ret_value, GError **error)
+{
+    char *end = NULL;
+    double value = g_ascii_isdigit(text[0]) ? g_ascii_strtod(text, &end) : NAN;
+    if (!isfinite(value) || *end != '\0') {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "%s: '%s' is not a number; write a decimal, as %s 1.0", option, text, option);
         return FALSE;
     }
     *ret_value = value;

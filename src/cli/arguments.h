@@ -20,6 +20,9 @@ gboolean cli_arguments_parse(const CliArguments *arguments, int *argc, char ***a
 /* A whole decimal number min..max, nothing around it. `option` as "--tp" for the message. */
 gboolean cli_parse_count(const char *option, const char *text, gint64 min, gint64 max,
                          gint64 *ret_value, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* A decimal number, finite and not negative. */
+gboolean cli_parse_number(const char *option, const char *text, double *ret_value,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Index of `text` in the NULL-terminated `choices`. */
 gboolean cli_parse_choice(const char *option, const char *text, const char *const *choices,
                           guint *ret_index, GError **error) G_GNUC_WARN_UNUSED_RESULT;

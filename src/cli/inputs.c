@@ -49,7 +49,7 @@ static const CliOption plan_options[] = {
     COUNT("global-batch-size", spec.global_batch, 1, MANY, "Sequences of one iteration"),
     COUNT("microbatches", spec.microbatches, 1, MANY, "Microbatches per replica"),
     COUNT("seq-length", spec.seq, 1, MANY, "Tokens of one sequence"),
-    TEXT("schedule", schedule, "NAME", "Pipeline schedule ('dtsim schedules' lists them)"),
+    TEXT("schedule", schedule, "NAME|FILE", "Pipeline schedule ('dtsim schedules' lists them), or .csv"),
     COUNT("group", spec.group, 1, MANY, "Microbatch group of interleaved schedules (default: pp)"),
     COUNT("zero", spec.zero, 0, 3, "0, or 1: distributed optimizer"),
     FLAG("sequence-parallel", spec.sequence_parallel, "Sequence parallel regions between TP blocks"),
@@ -68,6 +68,8 @@ static const CliOption plan_options[] = {
     FLAG("deepspeed-pipeline", spec.deepspeed_pipeline, "DeepSpeed's pipeline engine"),
     CHOICE("dropout", dropout, dropouts, "WHEN", "auto (as the model says), on or off"),
     COUNT("bucket-size", spec.bucket_elements, 1, G_MAXINT64, "Elements of a gradient bucket"),
+    {"clip", CLI_OPTION_NUMBER, offsetof(CliInputs, spec.clip), 0, 0, NULL, "NORM",
+     "Gradient clipping norm; 0: none (default: 1)"},
     FLAG("overlap-grad-reduce", spec.overlap_grad_reduce, "Reduce gradients beside the backward"),
     FLAG("overlap-param-gather", spec.overlap_param_gather, "Gather weights beside the forward"),
     FLAG("align-grad-reduce", spec.align_grad_reduce, "Start reductions at the same time on stages"),
@@ -231,6 +233,9 @@ option_set(const char *name, const char *text, gpointer user, GError **error)
     case CLI_OPTION_CHOICE:
         ok = cli_parse_choice(name, text, option->choices,
                               &G_STRUCT_MEMBER(guint, in, option->offset), error);
+        break;
+    case CLI_OPTION_NUMBER:
+        ok = cli_parse_number(name, text, &G_STRUCT_MEMBER(double, in, option->offset), error);
         break;
     case CLI_OPTION_TEXT:
         ok = text_set(in, option, name, text, error);

@@ -8,12 +8,13 @@
 #define CLI_DEFAULT_MODEL "gpt3-175b"
 #define CLI_DEFAULT_SYSTEM "dgx-a100-80g"
 
-typedef enum { CLI_OPTION_COUNT, CLI_OPTION_FLAG, CLI_OPTION_CHOICE, CLI_OPTION_TEXT } CliOptionType;
+typedef enum { CLI_OPTION_COUNT, CLI_OPTION_FLAG, CLI_OPTION_CHOICE, CLI_OPTION_TEXT,
+               CLI_OPTION_NUMBER } CliOptionType;
 
 typedef struct {
     const char *name; /* without the dashes */
     CliOptionType type;
-    gsize offset;     /* in CliInputs: gint64, gboolean, guint (index of a choice) or char* */
+    gsize offset;     /* in CliInputs: gint64, gboolean, guint (of a choice), char*, double */
     gint64 min, max;  /* of a count */
     const char *const *choices;
     const char *argument; /* "N"; NULL for flags */

@@ -49,6 +49,8 @@ append_plan(GString *out, const CliInputs *in, const Plan *plan, const char *sch
     append_count(out, "zero", s->zero);
     if (s->bucket_elements > 0)
         append_count(out, "bucket-size", s->bucket_elements);
+    char clip[G_ASCII_DTOSTR_BUF_SIZE];
+    append(out, "clip", g_ascii_dtostr(clip, sizeof clip, s->clip));
     g_autoptr(GString) layers = g_string_new(NULL);
     for (gint64 i = 0; i < plan->n_stages; i++)
         g_string_append_printf(layers, "%s" G, i > 0 ? "," : "", plan->layers[i]);

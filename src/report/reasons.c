@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#define WORTH_SAYING 0.01 /* of the time */
+
 static double
 share_of(const StepResult *r, StepKind kind)
 {
@@ -19,7 +21,7 @@ append_bubble(const ReportRun *run, GString *out)
 {
     const PlanSpec *s = &run->plan->spec;
     const StepResult *r = run->result;
-    if (s->pp < 2)
+    if (s->pp < 2 || r->bubble_over_ideal < WORTH_SAYING)
         return;
     g_autoptr(GString) text = g_string_new(NULL);
     double closed = report_closed_form_bubble(run->schedule);
@@ -51,20 +53,32 @@ typedef struct {
 
 static const Exposure exposures[] = {
     {STEP_TP, "Tensor-parallel collectives that nothing hides",
-     "they lie between the GEMMs of every layer, so a smaller tp, or a tp group inside one node, "
-     "shortens them"},
+     "they lie between the GEMMs of every layer, and a smaller tp, inside one node, shortens them"},
     {STEP_CP, "Context-parallel transfers that nothing hides",
      "a smaller cp or longer sequences per rank hide more of them"},
     {STEP_PP, "Pipeline transfers that nothing hides",
-     "overlapped transfers (--p2p overlapped), or fewer chunks, shorten them"},
+     "fewer stages or chunks mean fewer of them"},
     {STEP_DP, "Gradient and weight exchange that nothing hides",
-     "more microbatches spread it over more work, and --overlap-grad-reduce hides it"},
+     "more microbatches spread it over more work"},
     {STEP_RECOMPUTE, "Computing activations again",
-     "--recompute selective or none saves it where memory allows"},
-    {STEP_OPTIMIZER, "The optimizer", "the distributed optimizer (--zero 1) divides it by dp"},
+     "less recompute saves it where memory allows"},
+    {STEP_OPTIMIZER, "The optimizer", "a larger dp divides more of it under --zero 1"},
     {STEP_HOST, "Waiting for the host to launch kernels",
      "larger microbatches make kernels longer than their launch"},
 };
+
+/* What to write, where an option that helps is off. */
+static const char *
+option_of(const PlanSpec *s, StepKind kind)
+{
+    if (kind == STEP_DP && !s->overlap_grad_reduce)
+        return ", and --overlap-grad-reduce hides it";
+    if (kind == STEP_OPTIMIZER && s->zero == 0)
+        return ", so write --zero 1";
+    if (kind == STEP_PP && s->vpp > 1 && s->p2p != PLAN_P2P_OVERLAPPED)
+        return ", and --p2p overlapped hides them";
+    return "";
+}
 
 /* The largest of the costs besides computing, if it is worth a sentence. */
 static void
@@ -76,11 +90,11 @@ append_largest(const ReportRun *run, GString *out)
             share_of(run->result, exposures[i].kind) > share_of(run->result, worst->kind))
             worst = &exposures[i];
     double share = share_of(run->result, worst->kind);
-    if (share < 0.01)
+    if (share < WORTH_SAYING)
         return;
     g_autofree char *text =
-        g_strdup_printf("%s: %s of the iteration; %s.", worst->what,
-                        report_percent(share).text, worst->change);
+        g_strdup_printf("%s: %s of the iteration; %s%s.", worst->what, report_percent(share).text,
+                        worst->change, option_of(&run->plan->spec, worst->kind));
     report_paragraph(out, "  ", text);
 }
 
@@ -121,5 +135,5 @@ report_append_reasons(const ReportRun *run, GString *out)
     append_largest(run, out);
     append_memory_reason(run, out);
     if (out->len == before)
-        report_paragraph(out, "  ", "The iteration is bound by computing.");
+        report_paragraph(out, "  ", "The iteration is bound by computing: nothing else takes 1 % of it.");
 }

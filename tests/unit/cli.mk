@@ -1,1 +1,4 @@
 ## Tests of the layer cli.
+GOLDEN_TESTS += tests/golden/errors.golden tests/golden/explain.golden tests/golden/help.golden \
+	tests/golden/memory.golden tests/golden/models.golden tests/golden/run.golden \
+	tests/golden/sweep.golden tests/golden/textbook.golden
