@@ -1,4 +1,5 @@
-/* A system.conf from arbitrary bytes: an error iff it failed; a system has positive rates and prints back. */
+/* A system.conf from arbitrary bytes: an error iff it failed; a system has positive rates and
+ * prints back. */
 #include "config.h"
 
 #include "cluster/system.h"
@@ -21,5 +22,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autofree char *printed = conf_keyfile_print(s->conf);
     g_autoptr(ClusterSystem) again = cluster_system_parse("again", printed, NULL, &error);
     g_assert_no_error(error);
+    g_assert_nonnull(again);
     return 0;
 }
