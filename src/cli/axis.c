@@ -68,7 +68,7 @@ cli_axis_parse(const CliOption *option, const char *text, GError **error)
     axis->option = option;
     axis->values = g_array_new(FALSE, FALSE, sizeof(gint64));
     g_autofree char *name = g_strconcat("--", option->name, NULL);
-    g_auto(GStrv) parts = g_strsplit(text, ",", -1);
+    g_auto(GStrv) parts = g_strsplit(text[0] != '\0' ? text : " ", ",", -1);
     for (guint i = 0; parts[i] != NULL; i++) {
         gint64 value;
         gboolean ok = strstr(parts[i], "..") != NULL

@@ -203,6 +203,7 @@ read_plan(const CliMeasurements *m, guint row, PlanSpec *p, GError **error)
     p->overlap_param_gather = p->overlap_grad_reduce && p->zero == 1 && has(overlap, "param");
     p->scatter_gather = has(overlap, "scatter-gather");
     p->deepspeed_pipeline = has(cli_measurements_text(m, row, "framework"), "deepspeed") && p->pp > 1;
+    p->gradient_fusion = !has(cli_measurements_text(m, row, "framework"), "deepspeed");
     p->schedule = p->vpp > 1 ? "interleaved" : "1f1b";
     return TRUE;
 }
@@ -242,6 +243,10 @@ cli_measured_read(const CliMeasurements *m, guint row, CliMeasured *ret_measured
                     : cli_measured_hardware(cli_measurements_text(m, row, "gpu"), MAX(gpus_per_node, 1),
                                             cli_measurements_text(m, row, "inter_net"), &r.system,
                                             r.overrides);
+    /* BigScience's job script says "do not remove or the training will hang" of this workaround
+     * (bigscience train/tr11-176B-ml/tr11-176B-ml.slurm: CUDA_LAUNCH_BLOCKING=1). */
+    if (r.skipped == NULL && has(cli_measurements_text(m, row, "framework"), "bigscience"))
+        g_ptr_array_add(r.overrides, g_strdup("host.launch-blocking=yes"));
     g_ptr_array_add(r.overrides, NULL);
     if (r.skipped == NULL) {
         g_autoptr(GError) shape_error = NULL;

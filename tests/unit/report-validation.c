@@ -1,0 +1,65 @@
+/* Errors of predictions: mean, median and bias by hand. */
+#include "config.h"
+
+#include "report/validation.h"
+
+#include <math.h>
+#include <string.h>
+
+static GArray *
+rows_new(void)
+{
+    const ReportValidated rows[] = {
+        {"a", "one", 10, 11, NAN, 5, TRUE, FALSE, NULL},   /* +10 % */
+        {"b", "one", 10, 8, 10, 5, TRUE, FALSE, NULL},     /* -20 %, memory -50 % */
+        {"c", "two", 10, 13, NAN, 5, TRUE, FALSE, NULL},   /* +30 % */
+        {"d", "two", 10, NAN, NAN, NAN, FALSE, FALSE, "no such GPU"},
+        {"e", "two", NAN, 1, NAN, 90, FALSE, TRUE, NULL},  /* ran out of memory, rightly predicted */
+    };
+    GArray *array = g_array_new(FALSE, FALSE, sizeof(ReportValidated));
+    g_array_append_vals(array, rows, G_N_ELEMENTS(rows));
+    return array;
+}
+
+static void
+means_medians_and_bias_are_as_by_hand(void)
+{
+    g_autoptr(GArray) rows = rows_new();
+    ReportErrors all = report_time_errors(rows, NULL);
+    g_assert_cmpuint(all.n, ==, 3);
+    g_assert_cmpfloat_with_epsilon(all.mean_absolute, 0.2, 1e-12);
+    g_assert_cmpfloat_with_epsilon(all.median_absolute, 0.2, 1e-12);
+    g_assert_cmpfloat_with_epsilon(all.bias, 0.2 / 3, 1e-12);
+    ReportErrors one = report_time_errors(rows, "one");
+    g_assert_cmpuint(one.n, ==, 2);
+    g_assert_cmpfloat_with_epsilon(one.median_absolute, 0.15, 1e-12);
+    g_assert_cmpfloat_with_epsilon(one.bias, -0.05, 1e-12);
+    g_assert_cmpfloat_with_epsilon(report_memory_errors(rows, NULL).bias, -0.5, 1e-12);
+    g_assert_true(isnan(report_time_errors(rows, "three").bias));
+}
+
+static void
+the_worst_row_comes_first_and_skipped_rows_say_why(void)
+{
+    g_autoptr(GArray) rows = rows_new();
+    g_autoptr(GString) text = g_string_new(NULL);
+    report_validation(rows, 2, "text", text);
+    const char *c = strstr(text->str, "\nc "), *b = strstr(text->str, "\nb ");
+    g_assert_nonnull(c);
+    g_assert_nonnull(b);
+    g_assert_true(c < b);
+    g_assert_null(strstr(text->str, "\na "));
+    g_assert_nonnull(strstr(text->str, "no such GPU"));
+    g_assert_nonnull(strstr(text->str, "ran out of memory: 1 of 1 predicted not to fit"));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/report/validation/means-medians-and-bias-are-as-by-hand",
+                    means_medians_and_bias_are_as_by_hand);
+    g_test_add_func("/report/validation/the-worst-row-comes-first-and-skipped-rows-say-why",
+                    the_worst_row_comes_first_and_skipped_rows_say_why);
+    return g_test_run();
+}
