@@ -51,7 +51,10 @@ static const ConfKey keys[] = {
      "card i of every node meets on switch i"},
     {"fabric", "oversubscription", CONF_KEY_TEXT, UNITS_COUNT, NULL, NULL,
      "1 = full bisection; 2 = half of it above the first switch"},
-    QUANTITY("host", "launch", UNITS_TIME, NULL, "CPU time to launch one kernel"),
+    QUANTITY("host", "launch", UNITS_TIME, NULL,
+             "CPU time of the framework from one kernel to the next"),
+    {"host", "launch-blocking", CONF_KEY_BOOL, 0, "no", NULL,
+     "the CPU waits for each kernel (CUDA_LAUNCH_BLOCKING=1)"},
     QUANTITY("host", "sync", UNITS_TIME, NULL, "gap in a stream after a device synchronise"),
     QUANTITY("host", "fixed-memory", UNITS_BYTES, NULL,
              "CUDA context, kernels, cuBLAS and NCCL buffers per GPU"),
@@ -99,6 +102,7 @@ read_links(ClusterSystem *s)
     s->nic_latency_ns = conf_keyfile_quantity(s->conf, "nic", "latency");
     s->rail_optimised = conf_keyfile_bool(s->conf, "fabric", "rail-optimised");
     s->launch_ns = conf_keyfile_quantity(s->conf, "host", "launch");
+    s->launch_blocking = conf_keyfile_bool(s->conf, "host", "launch-blocking");
     s->sync_ns = conf_keyfile_quantity(s->conf, "host", "sync");
     s->fixed_memory_bytes = conf_keyfile_quantity(s->conf, "host", "fixed-memory");
 }

@@ -126,6 +126,25 @@ add_waits(SimTemplate *t, const StepPriced *op, const guint *indices, guint i)
         sim_template_wait_slot(t, indices[i], STEP_SLOT_COMPUTE);
 }
 
+/* With a host that waits for each kernel nothing overlaps: launch, run, launch, run. */
+static guint
+add_piece_blocking(StepBuild *b, SimTemplate *t, const GArray *list)
+{
+    guint base = sim_template_n_ops(t);
+    SimWork launch = {.duration_ns = b->plan->system->launch_ns};
+    for (guint i = 0; i < list->len; i++) {
+        const StepPriced *op = &g_array_index(list, StepPriced, i);
+        guint host = sim_template_add(t, STEP_SLOT_COMPUTE, launch, b->launch_tag);
+        sim_template_wait_slot(t, host, STEP_SLOT_TP);
+        guint index = sim_template_add(t, op->slot, op->work, op->tag);
+        if (op->slot != STEP_SLOT_TP)
+            continue;
+        sim_template_join(t, index, SIM_JOIN_ALL, STEP_PORT_TP, FALSE);
+        sim_template_wait_slot(t, index, STEP_SLOT_COMPUTE);
+    }
+    return base;
+}
+
 /* The host launches kernels one after the other and runs ahead of the GPU, as far as no synchronise
  * stops it.  A piece starts when the host is done with the one before, and ends not before all of its
  * own kernels are launched: so small kernels take the host's time, large ones their own. */
@@ -133,6 +152,8 @@ guint
 step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece, LlmPass pass)
 {
     const GArray *list = priced_piece(b, class, piece, pass);
+    if (b->plan->system->launch_blocking)
+        return add_piece_blocking(b, t, list);
     guint base = sim_template_n_ops(t), first = 0, last = 0;
     gboolean any = find_compute(list, &first, &last);
     g_autofree guint *indices = g_new(guint, list->len + 1);
