@@ -10,14 +10,14 @@ score_elements(const LlmEmit *e)
     return (double)e->cut->micro_batch * (double)e->heads * (double)e->seq_q * (double)e->cut->seq;
 }
 
-/* A copy of `columns` per token into the layout [batch, heads, s, d] or back. */
+/* A copy of `columns` per token into the layout [batch, heads, s, d] or back.  Batched GEMMs read q, k and
+ * v in place, as strided views; what they write is copied: the context to [s, batch, heads * d], its
+ * gradient back, and the gradients of q, k and v into the one of the QKV matrix. */
 static void
 emit_layout(LlmEmit *e, gint64 columns)
 {
-    if (!e->cut->fused_kernels) {
-        llm_emit_memory(e, "head_layout", COST_COPY,
-                        2.0 * (double)e->tokens * (double)columns * e->element);
-    }
+    llm_emit_memory(e, "head_layout", COST_COPY,
+                    2.0 * (double)e->tokens * (double)columns * e->element);
 }
 
 /* With grouped queries the unfused core repeats each key and value for its query heads: read once,
@@ -43,7 +43,9 @@ llm_emit_core_forward(LlmEmit *e)
     }
     gint64 d = e->shape->head_dim;
     double pass = 2.0 * score_elements(e) * e->element;
-    emit_layout(e, e->qkv);
+    if (!e->cut->fused_kernels) {
+        emit_layout(e, e->qkv);
+    }
     emit_kv_repeat(e, FALSE);
     llm_emit_batched(e, "scores", COST_GEMM_FORWARD, e->seq_q, e->cut->seq, d);
     if (!e->cut->fused_kernels) {

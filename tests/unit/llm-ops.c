@@ -83,14 +83,15 @@ test_order_tensor_parallel(void)
     cut.attention = LLM_ATTENTION_UNFUSED;
     assert_list(
         shape, &cut, LLM_PIECE_LAYER, LLM_PASS_FORWARD,
-        "norm qkv scores softmax attention_dropout values attention_out all_reduce<6 bias_dropout_add<7 "
-        "norm mlp_up activation mlp_down all_reduce<12 bias_dropout_add<13");
+        "norm qkv scores softmax attention_dropout values head_layout attention_out all_reduce<7 "
+        "bias_dropout_add<8 norm mlp_up activation mlp_down all_reduce<13 bias_dropout_add<14");
     assert_list(
         shape, &cut, LLM_PIECE_LAYER, LLM_PASS_BACKWARD,
         "residual_grad_add dropout_backward mlp_down_dgrad mlp_down_wgrad activation_backward "
         "mlp_up_dgrad all_reduce<5 mlp_up_wgrad norm_backward<6 residual_grad_add dropout_backward "
-        "attention_out_dgrad attention_out_wgrad values_dgrad values_wgrad attention_dropout_backward "
-        "softmax_backward scores_dgrad scores_wgrad qkv_dgrad all_reduce<19 qkv_wgrad norm_backward<20");
+        "attention_out_dgrad attention_out_wgrad head_layout values_dgrad values_wgrad "
+        "attention_dropout_backward softmax_backward scores_dgrad scores_wgrad head_layout qkv_dgrad "
+        "all_reduce<21 qkv_wgrad norm_backward<22");
     assert_list(
         shape, &cut, LLM_PIECE_HEAD, LLM_PASS_BACKWARD,
         "cross_entropy_backward lm_head_dgrad all_reduce<1 lm_head_wgrad final_norm_backward<2");
@@ -128,8 +129,8 @@ test_order_of_variants(void)
     cut.attention = LLM_ATTENTION_UNFUSED;
     assert_list(
         qwen, &cut, LLM_PIECE_LAYER, LLM_PASS_FORWARD,
-        "norm qkv qk_norm rope kv_repeat scores softmax values attention_out residual_add norm mlp_up "
-        "activation mlp_down residual_add");
+        "norm qkv qk_norm rope kv_repeat scores softmax values head_layout attention_out residual_add "
+        "norm mlp_up activation mlp_down residual_add");
 }
 
 static void
