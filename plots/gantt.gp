@@ -19,6 +19,10 @@ do for [i = 1:blocks] {
     stats data index i - 1 every ::0::0 using (kinds[i] = strcol(1), 0) nooutput
 }
 
+stats data using 4 nooutput name "END"
+stats data using ($4 - $3) nooutput name "SPAN"
+narrow = SPAN_mean < END_max / 400
+
 height = 120 + 34 * (ranks < 3 ? 3 : ranks > 64 ? 64 : ranks)
 if (ARG3 eq "svg") {
     set terminal svg size 1200,height font "Helvetica,13" background rgb "white"
@@ -36,7 +40,8 @@ if (ranks > 24) { set ytics 4 }
 set xtics nomirror out
 set border 3
 set key outside top right horizontal samplen 1.2
-set style fill solid 1.0 border rgb "#ffffff"
+# A border parts neighbours; where boxes are hardly wider than it, it would hide them.
+if (narrow) { set style fill solid 1.0 noborder } else { set style fill solid 1.0 border rgb "#ffffff" }
 
 # Colours told apart in grey and by colour-blind readers.
 color(kind) = kind eq "F" ? 0x4477aa : kind eq "B" ? 0xddaa33 : kind eq "I" ? 0xcc6677 : 0x228833

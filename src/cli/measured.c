@@ -215,6 +215,9 @@ read_results(const CliMeasurements *m, guint row, CliMeasured *r, GError **error
     r->id = cli_measurements_text(m, row, "id");
     r->source = cli_measurements_text(m, row, "source");
     r->measured_oom = strcmp(use, "oom") == 0;
+    const char *kind = cli_measurements_text(m, row, "mem_kind");
+    r->memory_allocated = has(kind, "allocat") || has(kind, "reserved");
+    r->memory_last_stage = has(kind, "last rank");
     double any;
     if (!number_or_nan(m, row, "iter_s_any", &any, error) ||
         !number_or_nan(m, row, "measured_iter_s", &r->measured_s, error) ||

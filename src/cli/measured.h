@@ -3,7 +3,7 @@
  * Columns that must be there: id gpu gpus layers hidden heads seq_len vocab tp pp dp micro_batch global_batch.
  * Others are read when there: source ffn_hidden kv_heads head_dim gated_mlp tied_emb arch_notes moe_experts
  * gpus_per_node inter_net framework vpp cp ep sp zero_stage precision flash_attn recompute optimizer overlap
- * schedule iter_s_any measured_iter_s measured_peak_mem_GB use_for dup_of. */
+ * schedule iter_s_any measured_iter_s measured_peak_mem_GB mem_kind use_for dup_of. */
 #pragma once
 
 #include "conf/table.h"
@@ -22,6 +22,8 @@ typedef struct {
     const char *id, *source;       /* borrowed from the table */
     double measured_s, measured_gb; /* NAN: not measured */
     gboolean measured_oom;
+    gboolean memory_allocated;     /* measured by the allocator: without context and libraries */
+    gboolean memory_last_stage;    /* measured on the last pipeline rank, not on the fullest */
     char *skipped;                 /* owned: why it cannot be simulated, and nothing below is set; or NULL */
     char *system;                  /* owned: a shipped name */
     GPtrArray *overrides;          /* owned, NULL-terminated: "section.key=value" */

@@ -89,6 +89,16 @@ machine_of(Validation *v, const CliMeasured *m, GError **error)
     return machine;
 }
 
+/* The memory that the row's measurement is about. */
+static double
+memory_of(const CliMeasured *m, const StepResult *r)
+{
+    guint at = m->memory_last_stage ? r->stages->len - 1 : r->memory_peak_stage;
+    const StepStage *stage = &g_array_index(r->stages, StepStage, at);
+    gint64 bytes = stage->peak_bytes - (m->memory_allocated ? stage->fixed.fixed_bytes : 0);
+    return (double)bytes / 1e9;
+}
+
 /* Simulates a row; a plan that is refused is a skipped row. */
 static gboolean
 predict(Validation *v, CliMeasured *m, ReportValidated *row, GError **error)
@@ -109,7 +119,7 @@ predict(Validation *v, CliMeasured *m, ReportValidated *row, GError **error)
         return TRUE;
     }
     row->predicted_s = (double)r->time_ns / 1e9;
-    row->predicted_gb = (double)r->memory_peak_bytes / 1e9;
+    row->predicted_gb = memory_of(m, r);
     row->fits = report_fits(r);
     return TRUE;
 }

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#define ID_SHOWN 36 /* letters of a row's id in the text */
+
 static double
 time_error(const ReportValidated *r)
 {
@@ -244,7 +246,7 @@ text_worst(const GArray *rows, guint worst, GString *out)
     g_autoptr(ReportTable) table = report_table_new("lrrrrrr", heads);
     for (guint i = 0; i < order->len && i < worst; i++) {
         const ReportValidated *r = order->pdata[i];
-        report_table_cell(table, "%s", r->id);
+        report_table_cell(table, "%.*s%s", ID_SHOWN, r->id, strlen(r->id) > ID_SHOWN ? "..." : "");
         report_table_cell(table, "%s", isnan(r->measured_s) ? "-" : report_time(r->measured_s).text);
         report_table_cell(table, "%s", report_time(r->predicted_s).text);
         report_table_cell(table, "%s", signed_percent(time_error(r)).text);
