@@ -6,7 +6,8 @@ here=$(dirname "$(realpath "$0")")
 source=${DTSIM_TEST_SOURCE:-$here/..}
 transcript=$(mktemp)
 trap 'rm -f "$transcript"' EXIT
-awk '
+awk -v source="$source" '
+    /^\$ / { gsub(/traces\/published/, "\"" source "\"/&") }
     /^```console$/ { inside = 1; next }
     /^```/         { inside = 0; next }
     !inside        { next }

@@ -432,7 +432,7 @@ test_recompute(void)
     assert_list(shape, &cut, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE, "");
     cut.recompute = LLM_RECOMPUTE_SELECTIVE;
     assert_list(shape, &cut, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE,
-                "scores softmax attention_dropout values");
+                "scores softmax attention_dropout values head_layout");
     cut.attention = LLM_ATTENTION_FLASH;
     assert_list(shape, &cut, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE, "attention");
     cut.recompute = LLM_RECOMPUTE_FULL;
