@@ -1,3 +1,4 @@
 UNIT_TESTS += \
 	%D%/step-run \
 	%D%/step-units
+BENCHES += tests/bench/iteration
