@@ -140,7 +140,7 @@ simulate(ReportTextbook *t, const Schedule *schedule, const ScheduleType *type, 
     t->bubble_over_ideal = r->bubble_over_ideal;
     double closed = type != NULL && type->makespan != NULL && u->units.comm == 0
                         ? type->makespan(&schedule->params, (double)u->units.F,
-                                         (double)(u->units.I + u->units.W))
+                                         (double)u->units.I, (double)u->units.W)
                         : -1;
     t->closed_form = closed >= 0 ? closed / scale : NAN;
     t->idle = scaled(r->idle, n, scale);

@@ -50,7 +50,7 @@ report_closed_form_bubble(const Schedule *schedule)
     const ScheduleType *type = schedule_find(schedule->name, NULL);
     double F = 1, B = 2;
     double makespan = type != NULL && type->makespan != NULL
-                          ? type->makespan(&schedule->params, F, B)
+                          ? type->makespan(&schedule->params, F, B / 2, B / 2)
                           : -1;
     double ideal = schedule->params.microbatches * schedule->params.vpp * (F + B);
     return makespan > 0 ? (makespan - ideal) / makespan : NAN;

@@ -1,7 +1,7 @@
 /* 1F1B with flush (PipeDream-flush, Megatron without interleaving).
  *
  * Rank r: w = min(P-1-r, M) warm-up forwards; then one forward and one backward in turn; then the w
- * backwards left over. Makespan (M + P - 1)(F + B), also for M < P; min(P - r, M) live activations
+ * backwards left over. Makespan (M + P - 1)(F + I + W), also for M < P; min(P - r, M) live activations
  * (SPEC.md 3.3). */
 #include "config.h"
 
@@ -23,9 +23,9 @@ build(const ScheduleParams *p, guint rank, GArray *ret_tokens)
 }
 
 static double
-makespan(const ScheduleParams *p, double F, double B)
+makespan(const ScheduleParams *p, double F, double I, double W)
 {
-    return ((double)p->microbatches + p->pp - 1) * (F + B);
+    return ((double)p->microbatches + p->pp - 1) * (F + I + W);
 }
 
 static guint

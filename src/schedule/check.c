@@ -43,7 +43,7 @@ check_rank(const Progress *p, guint rank, GError **error)
         const ScheduleToken *t = &g_array_index(tokens, ScheduleToken, i);
         if (t->stage >= s->n_stages || t->microbatch >= s->params.microbatches)
             return complain(s, rank, t, SCHEDULE_ERROR_ILLEGAL, "is out of range", error);
-        if (s->rank_of[t->stage] != rank)
+        if (schedule_rank_of(s, t->stage, t->microbatch) != rank)
             return complain(s, rank, t, SCHEDULE_ERROR_ILLEGAL, "belongs to another rank's stage",
                             error);
 
@@ -81,7 +81,7 @@ check_complete(const Progress *p, GError **error)
                 (has(done, SCHEDULE_B) || (has(done, SCHEDULE_I) && has(done, SCHEDULE_W))))
                 continue;
             ScheduleToken t = {.kind = missing, .stage = (guint16)stage, .microbatch = m};
-            return complain(s, s->rank_of[stage], &t, SCHEDULE_ERROR_INCOMPLETE,
+            return complain(s, schedule_rank_of(s, stage, m), &t, SCHEDULE_ERROR_INCOMPLETE,
                             "is missing; every stage runs every microbatch", error);
         }
     return TRUE;

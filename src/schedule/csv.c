@@ -107,6 +107,7 @@ infer_placement(Schedule *s, GError **error)
     guint n_stages = 0, microbatches = 0;
 
     s->rank_of = g_new(guint, G_MAXUINT16);
+    s->n_replicas = 1;
     for (guint i = 0; i < G_MAXUINT16; i++)
         s->rank_of[i] = NOWHERE;
     for (guint r = 0; r < s->params.pp; r++)
@@ -143,6 +144,7 @@ infer_placement(Schedule *s, GError **error)
     s->n_stages = n_stages;
     s->params.vpp = stages_on[0];
     s->params.microbatches = microbatches;
+    s->replica_of = g_new0(guint8, microbatches);
     return TRUE;
 }
 

@@ -1,7 +1,7 @@
 /* GPipe: all forwards, then all backwards.
  *
  * Rank r: F(r,0..M-1), then B in the same order (first in first out, PyTorch's ScheduleGPipe) or in
- * the reverse one (last in first out, the GPipe paper). Both have makespan (M + P - 1)(F + B) and
+ * the reverse one (last in first out, the GPipe paper). Both have makespan (M + P - 1)(F + I + W) and
  * keep M activations on every rank (SPEC.md 3.2). */
 #include "config.h"
 
@@ -31,9 +31,9 @@ build_lifo(const ScheduleParams *p, guint rank, GArray *ret_tokens)
 }
 
 static double
-makespan(const ScheduleParams *p, double F, double B)
+makespan(const ScheduleParams *p, double F, double I, double W)
 {
-    return ((double)p->microbatches + p->pp - 1) * (F + B);
+    return ((double)p->microbatches + p->pp - 1) * (F + I + W);
 }
 
 static guint

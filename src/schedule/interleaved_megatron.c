@@ -3,7 +3,7 @@
  * Virtual microbatches k = 0..M*V-1 are (m, c) in groups of N microbatches: all of a group on chunk
  * 0, then on chunk 1, ...  Rank r warms up with w = min(2(P-1-r) + (V-1)N, M V) forwards, then
  * alternates. The k-th backward has the microbatch of the k-th forward and the mirrored chunk
- * V-1-c. Per-chunk times: makespan (M V + P - 1)(F + B); live chunks min(w + 1, M V) (SPEC.md 3.4).
+ * V-1-c. Per-chunk times: makespan (M V + P - 1)(F + I + W); live chunks min(w + 1, M V) (SPEC.md 3.4).
  * */
 #include "config.h"
 
@@ -86,9 +86,9 @@ build(const ScheduleParams *p, guint rank, GArray *ret_tokens)
 }
 
 static double
-makespan(const ScheduleParams *p, double F, double B)
+makespan(const ScheduleParams *p, double F, double I, double W)
 {
-    return ((double)p->microbatches * p->vpp + p->pp - 1) * (F + B);
+    return ((double)p->microbatches * p->vpp + p->pp - 1) * (F + I + W);
 }
 
 static guint

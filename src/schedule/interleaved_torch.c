@@ -56,11 +56,11 @@ build(const ScheduleParams *p, guint rank, GArray *ret_tokens)
 }
 
 static double
-makespan(const ScheduleParams *p, double F, double B)
+makespan(const ScheduleParams *p, double F, double I, double W)
 {
     if (p->microbatches < p->pp)
         return -1; /* chunks then wait for each other; there is no closed form */
-    return ((double)p->microbatches * p->vpp + p->pp - 1) * (F + B);
+    return ((double)p->microbatches * p->vpp + p->pp - 1) * (F + I + W);
 }
 
 static guint

@@ -1,6 +1,6 @@
 /* Model parallelism without a pipeline: one microbatch is in the machine at a time.
  *
- * Rank r: for each m: F(r,m), B(r,m). Makespan M P (F + B), one live activation (SPEC.md 3.1). */
+ * Rank r: for each m: F(r,m), B(r,m). Makespan M P (F + I + W), one live activation (SPEC.md 3.1). */
 #include "config.h"
 
 #include "schedule/types.h"
@@ -15,9 +15,9 @@ build(const ScheduleParams *p, guint rank, GArray *ret_tokens)
 }
 
 static double
-makespan(const ScheduleParams *p, double F, double B)
+makespan(const ScheduleParams *p, double F, double I, double W)
 {
-    return (double)p->microbatches * p->pp * (F + B);
+    return (double)p->microbatches * p->pp * (F + I + W);
 }
 
 static guint

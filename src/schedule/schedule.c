@@ -121,15 +121,29 @@ schedule_new(const ScheduleType *type, const ScheduleParams *params, GError **er
     s->name = type->name;
     s->params = *params;
     s->n_stages = params->pp * params->vpp;
-    s->rank_of = g_new(guint, s->n_stages);
+    s->n_replicas = type->replica != NULL ? 2 : 1;
+    s->asynchronous = type->weight_versions != NULL;
+    s->rank_of = g_new(guint, s->n_replicas * s->n_stages);
     type->placement(params, s->rank_of);
+    s->replica_of = g_new0(guint8, params->microbatches);
+    for (guint m = 0; type->replica != NULL && m < params->microbatches; m++)
+        s->replica_of[m] = (guint8)type->replica(params, m);
     s->ranks = g_new0(GArray *, params->pp);
     for (guint r = 0; r < params->pp; r++) {
         s->ranks[r] = g_array_sized_new(FALSE, FALSE, sizeof(ScheduleToken),
                                         2 * params->microbatches * params->vpp);
-        type->build(params, r, s->ranks[r]);
+        if (type->build != NULL)
+            type->build(params, r, s->ranks[r]);
     }
+    if (type->build_all != NULL)
+        type->build_all(params, s->ranks);
     return s;
+}
+
+guint
+schedule_rank_of(const Schedule *s, guint stage, guint microbatch)
+{
+    return s->rank_of[(gsize)s->replica_of[microbatch] * s->n_stages + stage];
 }
 
 void
@@ -142,5 +156,6 @@ schedule_free(Schedule *s)
             g_array_unref(s->ranks[r]);
     g_free(s->ranks);
     g_free(s->rank_of);
+    g_free(s->replica_of);
     g_free(s);
 }

@@ -19,24 +19,49 @@ typedef enum {
     SCHEDULE_W
 } ScheduleKind; /* B = I and W in one */
 
+/* An overlapped pair is two consecutive tokens that run as one unit: an F and a backward. */
+typedef enum {
+    SCHEDULE_SINGLE,
+    SCHEDULE_PAIR_FIRST,
+    SCHEDULE_PAIR_SECOND
+} SchedulePair;
+
 typedef struct {
     guint8 kind;   /* ScheduleKind */
+    guint8 pair;   /* SchedulePair */
     guint16 stage; /* global stage 0..S-1 */
     guint32 microbatch;
 } ScheduleToken;
 
+/* What a schedule that is searched for (zb_1p, zb_2p) needs to know: times of one chunk and of one
+ * message in any one unit, and how many chunk activations a rank may hold. All 0: F = I = W, no cap
+ * but the type's own. The same for every stage when `stage_*` are NULL, else [pp * vpp] each. */
+typedef struct {
+    gint64 F, I, W, comm;
+    const gint64 *stage_F, *stage_I, *stage_W; /* borrowed */
+    guint memory_cap;
+} ScheduleCosts;
+
 typedef struct {
     guint pp, microbatches, vpp;
     guint group; /* Megatron's microbatch group size N; 0: default (= pp) */
+    ScheduleCosts costs;
 } ScheduleParams;
 
+/* With two replicas (DualPipe, Chimera) every rank holds a stage of each; a microbatch runs through the
+ * replica replica_of[m], and stage s of replica d lives on rank rank_of[d * n_stages + s]. */
 typedef struct {
     const char *name; /* as on the command line and in JSON */
     ScheduleParams params;
     guint n_stages;
-    guint *rank_of; /* [n_stages] */
-    GArray **ranks; /* [pp] of GArray of ScheduleToken */
+    guint n_replicas;    /* of the model within one pipeline: 1 or 2 */
+    guint *rank_of;      /* [n_replicas * n_stages] */
+    guint8 *replica_of;  /* [microbatches] */
+    GArray **ranks;      /* [pp] of GArray of ScheduleToken */
+    gboolean asynchronous;       /* no flush: the steady state repeats; see ScheduleType */
 } Schedule;
+
+guint schedule_rank_of(const Schedule *s, guint stage, guint microbatch);
 
 typedef struct {
     const char *name;
@@ -45,13 +70,21 @@ typedef struct {
     /* NULL, or why not: a sentence with the numbers and what to change; caller frees. */
     char *(*refuse)(const ScheduleParams *p);
     void (*placement)(const ScheduleParams *p, guint *rank_of);
+    /* One rank's list; or, where lists depend on each other, `build_all` makes all of them. */
     void (*build)(const ScheduleParams *p, guint rank, GArray *ret_tokens);
-    /* Closed forms for equal stages, per-chunk times F, B (M0): makespan, or < 0 when there is
-     * none. */
-    double (*makespan)(const ScheduleParams *p, double F, double B);
-    /* Promised peak of live chunk activations on a rank (freed at the end of B). */
+    void (*build_all)(const ScheduleParams *p, GArray **ret_ranks);
+    /* Replica of a microbatch (0 or 1); NULL: one replica. `placement` then fills both. */
+    guint (*replica)(const ScheduleParams *p, guint microbatch);
+    /* Closed forms for equal stages, per-chunk times (M0): makespan, or < 0 when there is none.
+     * B = I + W; schedules that do not split the backward use only F and I + W. */
+    double (*makespan)(const ScheduleParams *p, double F, double I, double W);
+    /* Promised peak of live chunk activations on a rank (freed at the end of W or B). */
     guint (*peak)(const ScheduleParams *p, guint rank);
     gboolean grouped; /* reads params.group; the others refuse any but 0 and pp */
+    /* No flush between iterations (PipeDream): an iteration takes the steady period; weights are kept
+     * in this many versions on a rank. NULL: synchronous, one version. */
+    guint (*weight_versions)(const ScheduleParams *p, guint rank);
+    gboolean reconstruction; /* not checked against its authors' own list */
 } ScheduleType;
 
 /* All types in the order they are listed; NULL-terminated. */
@@ -69,7 +102,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Schedule, schedule_free)
 /* Every stage runs each F and each B (or I and W) once, on its rank, B after F, W after I, and the
  * ranks together reach the end (no cycle of waits between them). */
 gboolean schedule_check(const Schedule *s, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* PyTorch's compute-only CSV: one line per rank, "0F0,0F1,...". Caller frees. */
+/* PyTorch's compute-only CSV: one line per rank, "0F0,0F1,...", pairs as "(0F3;3B5)OVERLAP_F_B".
+ * Caller frees. */
 char *schedule_format_csv(const Schedule *s);
 /* The same text read back. A stage lives on the rank whose line holds it; empty tokens (idle slots)
  * are skipped. Errors name row and column. `name` becomes the schedule's. The result has passed

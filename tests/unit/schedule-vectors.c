@@ -264,7 +264,7 @@ assert_closed_forms(const ScheduleType *type, ScheduleParams params, gint64 F, g
         g_assert_cmpuint(at_i[r], ==, type->peak(&params, r));
         g_assert_cmpuint(at_w[r], ==, at_i[r]); /* no schedule here splits the backward */
     }
-    double promise = type->makespan(&params, (double)F, (double)B);
+    double promise = type->makespan(&params, (double)F, (double)B, 0);
     if (promise < 0)
         return;
     Run run = {.s = s, .F = F, .B = B, .comm = 0};
