@@ -60,6 +60,13 @@ schedule_place_in_loop(const ScheduleParams *p, guint *rank_of)
 }
 
 void
+schedule_place_in_waves(const ScheduleParams *p, guint *rank_of)
+{
+    for (guint s = 0; s < p->pp * p->vpp; s++)
+        rank_of[s] = s / p->pp % 2 == 0 ? s % p->pp : p->pp - 1 - s % p->pp;
+}
+
+void
 schedule_append(GArray *tokens, ScheduleKind kind, guint stage, guint microbatch)
 {
     ScheduleToken token = {.kind = (guint8)kind, .stage = (guint16)stage, .microbatch = microbatch};
