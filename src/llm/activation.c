@@ -90,3 +90,25 @@ llm_transient_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece)
     }
     return 0.0;
 }
+
+double
+llm_weight_grad_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece)
+{
+    LlmEmit e = llm_emit_begin(shape, cut, LLM_PASS_FORWARD);
+    g_array_unref(e.ops);
+    double local = (double)e.local_tokens * (double)shape->hidden, tokens = (double)e.tokens;
+    switch (piece) {
+    case LLM_PIECE_EMBEDDING: /* the gradient that is scattered into the table */
+        return 8.0 * tokens + e.element * local;
+    case LLM_PIECE_HEAD: /* its input and the gradient of the logits */
+        return e.element * (local + tokens * (double)e.vocab);
+    case LLM_PIECE_LAYER:
+        break;
+    case LLM_N_PIECES:
+        g_assert_not_reached();
+    }
+    /* Inputs of QKV, out, up and down; gradients of what they put out. */
+    double inputs = 2.0 * local + tokens * (double)(e.context + e.ffn);
+    double gradients = 2.0 * local + tokens * (double)(e.qkv + e.up);
+    return e.element * (inputs + gradients);
+}

@@ -65,4 +65,8 @@ double llm_element_bytes(ClusterDtype dtype);
  * head the logits and their fp32 copy, which are there from the end of its forward to its
  * backward. */
 double llm_activation_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece);
+/* With the backward split: what stays alive from the end of the input gradient to the end of the weight
+ * gradient, the inputs and output gradients of the matrices (32 s b h of 34 s b h + 5 a s^2 b for GPT without
+ * tp, SPEC.md 5 and 10.6). */
+double llm_weight_grad_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece);
 double llm_transient_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece);

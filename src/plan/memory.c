@@ -91,7 +91,7 @@ receive_buffers(const Plan *plan, gint64 pp_rank)
 
 /* The whole-sequence buffer that sequence parallel all-gathers into, receive buffers, buckets. */
 static gint64
-communication_bytes(const Plan *plan, gint64 pp_rank)
+communication_bytes(const Plan *plan, gint64 pp_rank, gint64 parameters)
 {
     const PlanSpec *s = &plan->spec;
     gint64 bytes = receive_buffers(plan, pp_rank) * plan_p2p_bytes(plan);
@@ -100,30 +100,42 @@ communication_bytes(const Plan *plan, gint64 pp_rank)
     if (s->sequence_parallel)
         bytes += s->seq / s->cp * s->micro_batch * plan->shape->hidden * element;
     if (s->deepspeed_pipeline && s->zero >= 1)
-        bytes += MIN(plan_rank_parameters(plan, pp_rank), DEEPSPEED_BUCKET_ELEMENTS) *
+        bytes += MIN(parameters, DEEPSPEED_BUCKET_ELEMENTS) *
                  (plan_gradient_bytes(plan) + element);
     return bytes;
 }
 
 PlanStaticMemory
-plan_static_memory(const Plan *plan, gint64 pp_rank)
+plan_static_memory_of(const Plan *plan, gint64 pp_rank, const gint64 *stages, guint n_stages,
+                      guint weight_versions)
 {
     const PlanSpec *s = &plan->spec;
-    gint64 n = plan_rank_parameters(plan, pp_rank);
+    gint64 n = 0, fp8_bytes = 0;
+
+    for (guint i = 0; i < n_stages; i++) {
+        n += plan_stage_parameters(plan, stages[i]);
+        if (s->dtype == CLUSTER_FP8) /* copies of the layers' weights, as is and transposed */
+            fp8_bytes += 2 * plan->layers[stages[i]] *
+                         llm_layer_parameters_per_rank(plan->shape, s->tp);
+    }
     gint64 shard = s->zero >= 1 ? ceil_div(n, s->dp * s->cp) : n;
-    PlanStaticMemory m = {
-        .parameters_bytes = n * plan_parameter_bytes(plan),
+    return (PlanStaticMemory){
+        .parameters_bytes = n * plan_parameter_bytes(plan) * weight_versions + fp8_bytes,
         .gradients_bytes = n * plan_gradient_bytes(plan),
         .optimizer_bytes = shard * optimizer_bytes_each(plan),
         .fixed_bytes = plan->system->fixed_memory_bytes,
-        .communication_bytes = communication_bytes(plan, pp_rank),
+        .communication_bytes = communication_bytes(plan, pp_rank, n),
     };
+}
 
-    if (s->dtype == CLUSTER_FP8) /* fp8 copies of the layers' weights, as is and transposed */
-        for (gint64 c = 0; c < s->vpp; c++)
-            m.parameters_bytes += 2 * plan->layers[c * s->pp + pp_rank] *
-                                  llm_layer_parameters_per_rank(plan->shape, s->tp);
-    return m;
+PlanStaticMemory
+plan_static_memory(const Plan *plan, gint64 pp_rank)
+{
+    g_autofree gint64 *stages = g_new(gint64, plan->spec.vpp);
+
+    for (gint64 c = 0; c < plan->spec.vpp; c++)
+        stages[c] = c * plan->spec.pp + pp_rank;
+    return plan_static_memory_of(plan, pp_rank, stages, (guint)plan->spec.vpp, 1);
 }
 
 static gint64
@@ -181,4 +193,19 @@ plan_p2p_bytes(const Plan *plan)
     if (s->sequence_parallel || s->scatter_gather)
         elements = ceil_div(elements, s->tp);
     return elements * plan_parameter_bytes(plan);
+}
+
+/* Of what a microbatch keeps on a stage, the part that its weight gradient still needs once its input
+ * gradient is done, and what the input gradient leaves for it. */
+gint64
+plan_stage_weight_grad_bytes(const Plan *plan, gint64 stage)
+{
+    double bytes = (double)plan->layers[stage] *
+                   llm_weight_grad_bytes(plan->shape, &plan->cut, LLM_PIECE_LAYER);
+
+    if (stage == 0)
+        bytes += llm_weight_grad_bytes(plan->shape, &plan->cut, LLM_PIECE_EMBEDDING);
+    if (stage == plan->n_stages - 1)
+        bytes += llm_weight_grad_bytes(plan->shape, &plan->cut, LLM_PIECE_HEAD);
+    return whole(bytes);
 }

@@ -19,6 +19,14 @@ typedef enum {
     PLAN_P2P_FUSED
 } PlanP2p; /* M0 .. M4 of SPEC.md 2; auto: Megatron's default */
 
+/* What the optimizer step of a rank waits for (SPEC.md 1.2): the gradient norm of all ranks; nothing; or
+ * nothing, with the norm checked afterwards and the step taken back where it was too large. */
+typedef enum {
+    PLAN_BARRIER_GLOBAL,
+    PLAN_BARRIER_NONE,
+    PLAN_BARRIER_POST_VALIDATION
+} PlanBarrier;
+
 typedef struct {
     gint64 tp, pp, dp, cp, ep, vpp; /* dp 0: from gpus; gpus 0: tp*pp*dp*cp */
     gint64 gpus;
@@ -44,6 +52,8 @@ typedef struct {
     gboolean p2p_sync;           /* device synchronise after each blocking batch */
     double clip;                 /* gradient clipping norm; 0: none */
     gint64 bucket_elements;      /* 0: Megatron's max(40e6, 1e6*dp) */
+    PlanBarrier optimizer_barrier;
+    const char *layout;             /* Megatron's layout string "E,t*3|t*4|...|t*3,L"; NULL: not given */
     gboolean deepspeed_pipeline; /* DeepSpeed engine: DP reduction after all, no overlap */
 } PlanSpec;
 
@@ -113,6 +123,10 @@ typedef struct {
     gint64 communication_bytes; /* SP gather buffer, pipeline receive buffers */
 } PlanStaticMemory;
 PlanStaticMemory plan_static_memory(const Plan *plan, gint64 pp_rank);
+/* The same where a schedule places the stages: those that the rank holds, and in how many versions
+ * asynchronous schedules keep its weights. */
+PlanStaticMemory plan_static_memory_of(const Plan *plan, gint64 pp_rank, const gint64 *stages,
+                                       guint n_stages, guint weight_versions);
 /* Of a stored weight: 2, or 4 without mixed precision; and of a gradient as accumulated and
  * reduced. */
 gint64 plan_parameter_bytes(const Plan *plan);
@@ -121,6 +135,7 @@ gint64 plan_gradient_bytes(const Plan *plan);
  * backward needs on top while it runs. Logits are counted apart (last stage). */
 gint64 plan_stage_activation_bytes(const Plan *plan, gint64 stage);
 gint64 plan_stage_transient_bytes(const Plan *plan, gint64 stage);
+gint64 plan_stage_weight_grad_bytes(const Plan *plan, gint64 stage); /* between I and W */
 gint64 plan_stage_logits_bytes(const Plan *plan, gint64 stage);
 /* Of one pipeline message. */
 gint64 plan_p2p_bytes(const Plan *plan);

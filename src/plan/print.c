@@ -5,6 +5,7 @@
 
 static const char *const recomputes[] = {"none", "selective", "full"};
 static const char *const attentions[] = {"flash", "unfused"};
+static const char *const barriers[] = {"global", "none", "post-validation"};
 static const char *const p2ps[] = {"auto", "ideal", "async", "blocking", "overlapped", "fused"};
 
 static void
@@ -64,6 +65,7 @@ plan_print(const Plan *plan)
     print_word(text, "dtype", cluster_dtype_name(s->dtype));
     print_word(text, "grad-dtype", s->gradient_fp32 ? "fp32" : "model");
     print_flag(text, "gradient-accumulation-fusion", s->gradient_fusion);
+    print_word(text, "optimizer-barrier", barriers[s->optimizer_barrier]);
     print_word(text, "dropout", s->dropout != 0 ? "on" : "off");
     print_word(text, "p2p", p2ps[s->p2p]);
     print_flag(text, "p2p-sync", s->p2p_sync);

@@ -12,6 +12,8 @@ gboolean plan_resolve_degrees(PlanSpec *spec, const LlmShape *shape, const Clust
 gboolean plan_resolve_batch(PlanSpec *spec, const LlmShape *shape, GPtrArray *remarks,
                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Layers of each global stage, [pp*vpp]; caller frees. */
+gboolean plan_fill_layout(const PlanSpec *spec, gint64 layers, gint64 *ret,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT; /* from spec->layout */
 gint64 *plan_resolve_layers(const PlanSpec *spec, const LlmShape *shape, GError **error);
 
 void plan_remark(GPtrArray *remarks, const char *format, ...) G_GNUC_PRINTF(2, 3);

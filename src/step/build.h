@@ -25,8 +25,8 @@ typedef struct {
 typedef struct {
     guint pp_rank;
     guint rank;             /* a global rank of this class */
-    NetGroup tp, dp, embedding, model;
-    GArray *boundary_local; /* gboolean per boundary: both ends on one node */
+    NetGroup tp, dp, embedding, model, replica;
+    GArray *boundary_local; /* gboolean, [replica * stages + boundary]: both ends on one node */
     double nic_sharers_p2p; /* ranks of this stage behind one NIC */
     double nic_sharers_dp;  /* data-parallel groups of this stage behind one NIC */
     double nic_sharers_tp;
@@ -57,6 +57,8 @@ typedef struct {
 /* classes.c: finds classes and the ranks to simulate. */
 void step_build_classes(StepBuild *b, gboolean all_ranks);
 void step_class_clear(gpointer data);
+/* Stages that a pipeline rank holds, replica by replica; GArray of gint64. */
+GArray *step_stages_on(const Schedule *schedule, guint pp_rank);
 
 /* price.c: ops with costs attached. */
 guint32 step_tag(StepBuild *b, const char *name, StepKind kind, CostBasis basis, double error_frac,
@@ -71,11 +73,12 @@ guint step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKi
 guint step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece, LlmPass pass);
 /* FLOPs that one rank executes for a token of a kind on a stage. */
 double step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKind kind);
-SimWork step_wire_work(StepBuild *b, const StepClass *class, guint boundary);
+SimWork step_wire_work(StepBuild *b, const StepClass *class, guint replica, guint boundary);
 
 /* token.c: templates of the tokens. */
 SimTemplate *step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolean first,
                                  gboolean last);
+SimTemplate *step_pair_template(StepBuild *b, StepClass *class, ScheduleToken x, ScheduleToken y);
 /* gradient.c: data-parallel traffic.  Parameters of a stage come in buckets of whole layers. */
 gboolean step_reduces_in_backward(const StepBuild *b, guint stage);
 gboolean step_gathers_in_forward(const StepBuild *b);

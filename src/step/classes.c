@@ -27,15 +27,39 @@ static GArray *
 local_boundaries(const StepBuild *b, PlanPlace place)
 {
     const Schedule *s = b->schedule;
-    GArray *local = g_array_new(FALSE, FALSE, sizeof(gboolean));
-    for (guint boundary = 0; boundary + 1 < s->n_stages; boundary++) {
-        guint from = rank_at(b, place, s->rank_of[boundary]);
-        guint to = rank_at(b, place, s->rank_of[boundary + 1]);
-        gboolean same =
+    GArray *local = g_array_new(FALSE, TRUE, sizeof(gboolean));
+    guint n = s->n_replicas * s->n_stages;
+    g_array_set_size(local, n);
+    for (guint i = 0; i + 1 < n; i++) {
+        if ((i + 1) % s->n_stages == 0)
+            continue; /* between replicas */
+        guint from = rank_at(b, place, s->rank_of[i]), to = rank_at(b, place, s->rank_of[i + 1]);
+        g_array_index(local, gboolean, i) =
             cluster_node_of(b->plan->system, from) == cluster_node_of(b->plan->system, to);
-        g_array_append_val(local, same);
     }
     return local;
+}
+
+GArray *
+step_stages_on(const Schedule *schedule, guint pp_rank)
+{
+    GArray *stages = g_array_new(FALSE, FALSE, sizeof(gint64));
+    for (guint i = 0; i < schedule->n_replicas * schedule->n_stages; i++) {
+        gint64 stage = i % schedule->n_stages;
+        if (schedule->rank_of[i] == pp_rank)
+            g_array_append_val(stages, stage);
+    }
+    return stages;
+}
+
+/* With two replicas, the rank that holds the same stages as this one. */
+static NetGroup
+replica_shape(const StepBuild *b, PlanPlace place)
+{
+    guint pp = (guint)b->plan->spec.pp;
+    guint pair[2] = {rank_at(b, place, (guint)place.pp), rank_at(b, place, pp - 1 - (guint)place.pp)};
+    return b->schedule->n_replicas > 1 ? net_group_of(b->plan->system, pair, pair[0] == pair[1] ? 1 : 2)
+                                       : (NetGroup){.ranks = 1, .nodes = 1, .ranks_per_node = 1};
 }
 
 /* Ranks of the same stage, and distinct groups of theirs, that share the rank's NIC. */
@@ -80,6 +104,7 @@ class_of_rank(const StepBuild *b, guint rank)
         .dp = group_shape(b, PLAN_GROUP_DP, rank),
         .embedding = group_shape(b, PLAN_GROUP_EMBEDDING, rank),
         .model = group_shape(b, PLAN_GROUP_MODEL, rank),
+        .replica = replica_shape(b, place),
         .boundary_local = local_boundaries(b, place),
     };
     count_nic_sharers(b, &class);
@@ -108,6 +133,7 @@ class_equal(const StepClass *x, const StepClass *y)
 {
     return x->pp_rank == y->pp_rank && shape_equal(x->tp, y->tp) && shape_equal(x->dp, y->dp) &&
            shape_equal(x->embedding, y->embedding) && shape_equal(x->model, y->model) &&
+           shape_equal(x->replica, y->replica) &&
            x->nic_sharers_p2p == y->nic_sharers_p2p && x->nic_sharers_dp == y->nic_sharers_dp &&
            x->nic_sharers_tp == y->nic_sharers_tp &&
            x->boundary_local->len == y->boundary_local->len &&

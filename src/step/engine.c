@@ -9,6 +9,7 @@
 
 typedef enum { KIND_TP, KIND_DP, KIND_WIRE, N_KINDS } UseKind;
 enum { OUT, IN };
+#define GROUP_REPLICA PLAN_N_GROUPS /* the two ranks with the same stages: no group of the plan */
 
 typedef struct {
     StepBuild *b;
@@ -22,7 +23,7 @@ typedef struct {
 } Wiring;
 
 typedef struct {
-    PlanGroup kind;
+    guint kind; /* PlanGroup or GROUP_REPLICA */
     guint32 members, meeting;
     GArray *nics_used; /* of guint: NIC indices already loaded by this group */
 } Group;
@@ -61,10 +62,13 @@ nic_index(Wiring *w, guint rank)
 
 /* The lowest rank of a group names it. */
 static guint
-leader_of(const StepBuild *b, PlanGroup kind, guint rank)
+leader_of(const StepBuild *b, guint kind, guint rank)
 {
     PlanPlace place = plan_place(b->plan, rank);
     switch (kind) {
+    case GROUP_REPLICA:
+        place.pp = MIN(place.pp, b->plan->spec.pp - 1 - place.pp);
+        break;
     case PLAN_GROUP_TP:
         place.tp = 0;
         break;
@@ -84,9 +88,9 @@ leader_of(const StepBuild *b, PlanGroup kind, guint rank)
 }
 
 static Group *
-group_of(Wiring *w, PlanGroup kind, guint rank)
+group_of(Wiring *w, guint kind, guint rank)
 {
-    gint64 key = (gint64)leader_of(w->b, kind, rank) * PLAN_N_GROUPS + kind;
+    gint64 key = (gint64)leader_of(w->b, kind, rank) * (GROUP_REPLICA + 1) + kind;
     gpointer found = g_hash_table_lookup(w->meetings, &key);
     if (!found) {
         Group group = {.kind = kind, .nics_used = g_array_new(FALSE, FALSE, sizeof(guint))};
@@ -104,10 +108,18 @@ is_end(const StepBuild *b, guint pp_rank)
     return pp_rank == s->rank_of[0] || pp_rank == s->rank_of[s->n_stages - 1];
 }
 
-static const PlanGroup port_groups[] = {
+static gboolean
+has_port(const StepBuild *b, guint port, guint pp_rank)
+{
+    if (port == STEP_PORT_EMBEDDING)
+        return is_end(b, pp_rank);
+    return port != STEP_PORT_REPLICA || b->schedule->n_replicas > 1;
+}
+
+static const guint port_groups[] = {
     [STEP_PORT_TP] = PLAN_GROUP_TP,       [STEP_PORT_DP] = PLAN_GROUP_DP,
     [STEP_PORT_EMBEDDING] = PLAN_GROUP_EMBEDDING, [STEP_PORT_MODEL] = PLAN_GROUP_MODEL,
-    [STEP_PORT_WORLD] = PLAN_GROUP_WORLD,
+    [STEP_PORT_WORLD] = PLAN_GROUP_WORLD, [STEP_PORT_REPLICA] = GROUP_REPLICA,
 };
 
 /* First pass: count members, and the simulated groups behind each NIC. */
@@ -117,7 +129,7 @@ count_members(Wiring *w)
     for (guint i = 0; i < w->b->ranks->len; i++) {
         guint rank = rank_of(w->b, i), nic = nic_index(w, rank);
         for (guint port = 0; port < G_N_ELEMENTS(port_groups); port++) {
-            if (port == STEP_PORT_EMBEDDING && !is_end(w->b, class_of(w->b, i)->pp_rank))
+            if (!has_port(w->b, port, class_of(w->b, i)->pp_rank))
                 continue;
             Group *group = group_of(w, port_groups[port], rank);
             group->members++;
@@ -214,16 +226,16 @@ static guint32 *
 add_wires(Wiring *w, guint start)
 {
     const Schedule *s = w->b->schedule;
-    guint32 *first = g_new0(guint32, (gsize)s->n_stages * 2);
+    guint32 *first = g_new0(guint32, step_n_wires(s));
     const StepClass *any = class_of(w->b, start);
-    for (guint boundary = 0; boundary + 1 < s->n_stages; boundary++) {
-        guint from = start + s->rank_of[boundary], to = start + s->rank_of[boundary + 1];
-        if (from == to)
+    for (guint i = 0; i + 1 < s->n_replicas * s->n_stages; i++) {
+        guint from = start + s->rank_of[i], to = start + s->rank_of[i + 1];
+        if (from == to || (i + 1) % s->n_stages == 0)
             continue;
-        gboolean local = g_array_index(any->boundary_local, gboolean, boundary);
+        gboolean local = g_array_index(any->boundary_local, gboolean, i);
         for (guint back = 0; back < 2; back++) {
             guint32 id = sim_engine_add_meetings(w->engine, 2, s->params.microbatches);
-            first[2 * boundary + back] = id;
+            first[2 * i + back] = id;
             if (w->b->p2p != PLAN_P2P_IDEAL)
                 use_wire(w, back ? to : from, back ? from : to, id, local);
         }
@@ -235,26 +247,15 @@ static void
 add_rank(Wiring *w, guint i, const guint32 *wires)
 {
     const Schedule *s = w->b->schedule;
-    guint pp_rank = class_of(w->b, i)->pp_rank, chunk = 0;
-    g_autofree guint32 *ports = g_new0(guint32, step_wire_port(s->n_stages, 0));
+    guint pp_rank = class_of(w->b, i)->pp_rank;
+    g_autofree guint32 *ports = g_new0(guint32, step_n_ports(s));
     for (guint port = 0; port < G_N_ELEMENTS(port_groups); port++)
-        if (port != STEP_PORT_EMBEDDING || is_end(w->b, pp_rank))
+        if (has_port(w->b, port, pp_rank))
             ports[port] = group_of(w, port_groups[port], rank_of(w->b, i))->meeting;
-    for (guint stage = 0; stage < s->n_stages; stage++) {
-        if (s->rank_of[stage] != pp_rank)
-            continue;
-        if (stage > 0) {
-            ports[step_wire_port(chunk, STEP_WIRE_RECV_F)] = wires[2 * (stage - 1)];
-            ports[step_wire_port(chunk, STEP_WIRE_SEND_B)] = wires[2 * (stage - 1) + 1];
-        }
-        ports[step_wire_port(chunk, STEP_WIRE_SEND_F)] = wires[2 * stage];
-        ports[step_wire_port(chunk, STEP_WIRE_RECV_B)] = wires[2 * stage + 1];
-        chunk++;
-    }
+    step_bind_wires(s, pp_rank, wires, ports);
     guint class = g_array_index(w->b->ranks, StepRank, i).class;
     const StepLowered *lowered = g_ptr_array_index(w->b->lowered, class);
-    guint32 id =
-        sim_engine_add_rank(w->engine, lowered->program, ports, step_wire_port(chunk, 0));
+    guint32 id = sim_engine_add_rank(w->engine, lowered->program, ports, step_n_ports(s));
     g_assert(id == i);
 }
 

@@ -46,12 +46,23 @@ add_norm_gradients(Finish *f)
     const LlmShape *shape = f->b->plan->shape;
     gint64 whole = llm_parameters(shape).layer, share = llm_layer_parameters_per_rank(shape, tp);
     gint64 replicated = (tp * share - whole) / (tp - 1), layers = 0;
-    for (gint64 s = 0; s < f->b->plan->n_stages; s++)
-        if (f->b->schedule->rank_of[s] == f->class->pp_rank)
-            layers += f->b->plan->layers[s];
+    g_autoptr(GArray) stages = step_stages_on(f->b->schedule, f->class->pp_rank);
+    for (guint i = 0; i < stages->len; i++)
+        layers += f->b->plan->layers[g_array_index(stages, gint64, i)];
     if (replicated * layers > 0)
         add_blocking(f, "norm_grad_all_reduce", STEP_TP, STEP_SLOT_TP, STEP_PORT_TP, NET_ALL_REDUCE,
                      f->class->tp, replicated * layers * 4);
+}
+
+/* Two replicas of the model in one pipeline: the two ranks with the same stages sum their gradients. */
+static void
+add_replica_gradients(Finish *f)
+{
+    if (f->class->replica.ranks < 2)
+        return;
+    gint64 width = f->spec->gradient_fp32 ? 4 : cluster_dtype_bytes(f->spec->dtype);
+    add_blocking(f, "replica_all_reduce", STEP_DP, STEP_SLOT_PP, STEP_PORT_REPLICA, NET_ALL_REDUCE,
+                 f->class->replica, f->parameters * width);
 }
 
 static void
@@ -101,14 +112,17 @@ add_optimizer(Finish *f)
 {
     StepBuild *b = f->b;
     double width = f->spec->gradient_fp32 ? 4 : cluster_dtype_bytes(f->spec->dtype);
+    gboolean barrier = f->spec->optimizer_barrier == PLAN_BARRIER_GLOBAL;
     if (f->spec->dtype == CLUSTER_FP16) {
         step_add_memory(b, f->t, "unscale", STEP_OPTIMIZER, COST_COPY, 2 * width * f->owned, FALSE);
-        add_scalar(f, "found_inf_all_reduce");
+        if (barrier)
+            add_scalar(f, "found_inf_all_reduce");
         add_host_sync(f);
     }
     if (f->spec->clip > 0) {
         step_add_memory(b, f->t, "grad_norm", STEP_OPTIMIZER, COST_REDUCE, width * f->owned, FALSE);
-        add_scalar(f, "grad_norm_all_reduce");
+        if (barrier)
+            add_scalar(f, "grad_norm_all_reduce");
         add_host_sync(f);
         step_add_memory(b, f->t, "clip", STEP_OPTIMIZER, COST_COPY, 2 * width * f->owned, FALSE);
     }
@@ -128,11 +142,12 @@ step_finish_template(StepBuild *b, const StepClass *class)
 {
     const PlanSpec *spec = &b->plan->spec;
     Finish f = {.b = b, .t = sim_template_new(), .class = class, .spec = spec};
-    for (gint64 s = 0; s < b->plan->n_stages; s++)
-        if (b->schedule->rank_of[s] == class->pp_rank)
-            f.parameters += plan_stage_parameters(b->plan, s);
+    g_autoptr(GArray) stages = step_stages_on(b->schedule, class->pp_rank);
+    for (guint i = 0; i < stages->len; i++)
+        f.parameters += plan_stage_parameters(b->plan, g_array_index(stages, gint64, i));
     f.owned = (double)f.parameters / (spec->zero == 1 ? (double)(spec->dp * spec->cp) : 1.0);
     join_compute(&f, STEP_SLOT_DP);
+    add_replica_gradients(&f);
     add_norm_gradients(&f);
     add_tied_embedding(&f);
     add_optimizer(&f);

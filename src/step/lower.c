@@ -23,7 +23,7 @@ typedef struct {
     gboolean *posted;
     guint *remaining; /* [2 * stages] tokens of a direction still to come, to know the last one */
     gboolean *seen;   /* [4 * stages] kind has run on the stage */
-    guint *chunk;     /* [stages] */
+    guint *chunk;     /* [replicas * stages] */
 } Lowering;
 
 const char *
@@ -43,12 +43,41 @@ step_wire_port(guint chunk, guint wire)
 }
 
 guint
-step_chunk_of(const Schedule *schedule, guint stage)
+step_chunk_of(const Schedule *schedule, guint replica, guint stage)
+{
+    guint chunk = 0, home = replica * schedule->n_stages + stage;
+    for (guint i = 0; i < home; i++)
+        chunk += schedule->rank_of[i] == schedule->rank_of[home];
+    return chunk;
+}
+
+guint
+step_n_wires(const Schedule *schedule)
+{
+    return 2 * schedule->n_replicas * schedule->n_stages;
+}
+
+guint
+step_n_ports(const Schedule *schedule)
+{
+    return step_wire_port(schedule->n_replicas * schedule->n_stages, 0);
+}
+
+void
+step_bind_wires(const Schedule *schedule, guint rank, const guint32 *wires, guint32 *ports)
 {
     guint chunk = 0;
-    for (guint s = 0; s < stage; s++)
-        chunk += schedule->rank_of[s] == schedule->rank_of[stage];
-    return chunk;
+    for (guint i = 0; i < schedule->n_replicas * schedule->n_stages; i++) {
+        if (schedule->rank_of[i] != rank)
+            continue;
+        if (i % schedule->n_stages > 0) {
+            ports[step_wire_port(chunk, STEP_WIRE_RECV_F)] = wires[2 * (i - 1)];
+            ports[step_wire_port(chunk, STEP_WIRE_SEND_B)] = wires[2 * (i - 1) + 1];
+        }
+        ports[step_wire_port(chunk, STEP_WIRE_SEND_F)] = wires[2 * i];
+        ports[step_wire_port(chunk, STEP_WIRE_RECV_B)] = wires[2 * i + 1];
+        chunk++;
+    }
 }
 
 static int
@@ -82,14 +111,14 @@ gboolean
 step_token_receives(const Schedule *schedule, guint rank, ScheduleToken token)
 {
     int source = source_of(schedule, token);
-    return source >= 0 && schedule->rank_of[source] != rank;
+    return source >= 0 && schedule_rank_of(schedule, (guint)source, token.microbatch) != rank;
 }
 
 gboolean
 step_token_sends(const Schedule *schedule, guint rank, ScheduleToken token)
 {
     int target = target_of(schedule, token);
-    return target >= 0 && schedule->rank_of[target] != rank;
+    return target >= 0 && schedule_rank_of(schedule, (guint)target, token.microbatch) != rank;
 }
 
 static ScheduleToken
@@ -110,12 +139,13 @@ wire_template(Lowering *l, ScheduleToken token, gboolean send)
 {
     int direction = direction_of(token);
     guint wire = send ? send_wire[direction] : recv_wire[direction];
-    guint chunk = l->chunk[token.stage];
+    guint replica = l->in->schedule->replica_of[token.microbatch];
+    guint chunk = l->chunk[replica * l->in->schedule->n_stages + token.stage];
     const SimTemplate **place = &l->wires[chunk * STEP_N_WIRES + wire];
     if (*place)
         return *place;
     int peer = send ? target_of(l->in->schedule, token) : source_of(l->in->schedule, token);
-    SimWork work = l->in->wire(l->in->user, MIN((guint)peer, token.stage));
+    SimWork work = l->in->wire(l->in->user, replica, MIN((guint)peer, token.stage));
     if (l->in->p2p == PLAN_P2P_IDEAL)
         work = (SimWork){0};
     SimTemplate *t = sim_template_new();
@@ -175,29 +205,64 @@ synchronise(Lowering *l)
         sim_program_call(l->out->program, l->sync, 0, 0);
 }
 
+/* Counts a token; is it the first, or the last, of its kind on its stage here? */
+static void
+count_token(Lowering *l, ScheduleToken token, gboolean *ret_first, gboolean *ret_last)
+{
+    gsize place = (gsize)token.kind * l->in->schedule->n_stages + token.stage;
+    *ret_first = !l->seen[place];
+    l->seen[place] = TRUE;
+    *ret_last = --l->remaining[place] == 0;
+}
+
 static void
 run_token(Lowering *l, guint index)
 {
     ScheduleToken token = token_at(l, index);
-    const Schedule *s = l->in->schedule;
-    gboolean first = !l->seen[token.kind * s->n_stages + token.stage];
-    l->seen[token.kind * s->n_stages + token.stage] = TRUE;
-    gboolean last = --l->remaining[token.kind * s->n_stages + token.stage] == 0;
+    gboolean first, last;
+    count_token(l, token, &first, &last);
     const SimTemplate *t = l->in->token(l->in->user, token, first, last);
     l->out->calls[index] = sim_program_call(l->out->program, t, token.microbatch, index + 1);
     if (l->in->after)
         l->in->after(l->in->user, l->out->program, index, token, last);
 }
 
+static gboolean
+is_pair(const Lowering *l, guint index)
+{
+    return token_at(l, index).pair == SCHEDULE_PAIR_FIRST && index + 1 < l->tokens->len;
+}
+
+static void
+run_pair(Lowering *l, guint index)
+{
+    ScheduleToken x = token_at(l, index), y = token_at(l, index + 1);
+    gboolean first, last[2];
+    count_token(l, x, &first, &last[0]);
+    count_token(l, y, &first, &last[1]);
+    const SimTemplate *t = l->in->pair(l->in->user, x, y);
+    guint call = sim_program_call(l->out->program, t, x.microbatch, index + 1);
+    l->out->calls[index] = l->out->calls[index + 1] = call;
+    for (guint i = 0; l->in->after && i < 2; i++)
+        l->in->after(l->in->user, l->out->program, index + i, i == 0 ? x : y, last[i]);
+}
+
 /* M0, M1: a receive is posted where it is needed; sends are not waited for. */
 static void
 lower_asynchronous(Lowering *l)
 {
-    for (guint i = 0; i < l->tokens->len; i++) {
-        post_receive(l, i);
-        await_receive(l, STEP_SLOT_COMPUTE, i);
-        run_token(l, i);
-        post_send(l, i);
+    for (guint i = 0, next; i < l->tokens->len; i = next) {
+        next = i + (is_pair(l, i) ? 2 : 1);
+        for (guint k = i; k < next; k++) {
+            post_receive(l, k);
+            await_receive(l, STEP_SLOT_COMPUTE, k);
+        }
+        if (next == i + 2)
+            run_pair(l, i);
+        else
+            run_token(l, i);
+        for (guint k = i; k < next; k++)
+            post_send(l, k);
     }
 }
 
@@ -368,7 +433,7 @@ step_lower(const StepLowering *in)
     out->program = sim_program_new();
     out->templates = g_ptr_array_new_with_free_func((GDestroyNotify)sim_template_free);
     out->calls = g_new0(guint, tokens->len);
-    guint n_chunks = in->schedule->n_stages; /* never more on one rank */
+    guint n_chunks = in->schedule->n_replicas * in->schedule->n_stages; /* never more on a rank */
     Lowering l = {
         .in = in,
         .out = out,
@@ -379,10 +444,11 @@ step_lower(const StepLowering *in)
         .posted = g_new0(gboolean, tokens->len),
         .remaining = g_new0(guint, (gsize)in->schedule->n_stages * 4),
         .seen = g_new0(gboolean, (gsize)in->schedule->n_stages * 4),
-        .chunk = g_new0(guint, in->schedule->n_stages),
+        .chunk = g_new0(guint, n_chunks),
     };
-    for (guint s = 0; s < in->schedule->n_stages; s++)
-        l.chunk[s] = step_chunk_of(in->schedule, s);
+    for (guint i = 0; i < n_chunks; i++)
+        l.chunk[i] = step_chunk_of(in->schedule, i / in->schedule->n_stages,
+                                   i % in->schedule->n_stages);
     if (in->sync_ns > 0) {
         SimTemplate *sync = sim_template_new();
         guint op = sim_template_add(sync, STEP_SLOT_COMPUTE,

@@ -24,7 +24,15 @@ enum {
 const char *step_slot_name(guint slot);
 
 /* Ports of a rank; wires follow, four for each chunk. */
-enum { STEP_PORT_TP, STEP_PORT_DP, STEP_PORT_EMBEDDING, STEP_PORT_MODEL, STEP_PORT_WORLD, STEP_PORT_WIRES };
+enum {
+    STEP_PORT_TP,
+    STEP_PORT_DP,
+    STEP_PORT_EMBEDDING,
+    STEP_PORT_MODEL,
+    STEP_PORT_WORLD,
+    STEP_PORT_REPLICA, /* the two ranks that hold the same stages of two replicas */
+    STEP_PORT_WIRES
+};
 enum { STEP_WIRE_RECV_F, STEP_WIRE_SEND_F, STEP_WIRE_RECV_B, STEP_WIRE_SEND_B, STEP_N_WIRES };
 guint step_wire_port(guint chunk, guint wire);
 
@@ -34,8 +42,11 @@ typedef struct {
     PlanP2p p2p; /* not AUTO */
     /* The template of a token's ops; `first`/`last`: of its kind on its stage in this rank's list. */
     const SimTemplate *(*token)(void *user, ScheduleToken token, gboolean first, gboolean last);
-    /* The message between stage `boundary` and boundary + 1, the same in both directions. */
-    SimWork (*wire)(void *user, guint boundary);
+    /* The same for an overlapped pair, run as one unit (only under IDEAL and ASYNC; the other models run
+     * its tokens one after the other). */
+    const SimTemplate *(*pair)(void *user, ScheduleToken x, ScheduleToken y);
+    /* The message between stage `boundary` and boundary + 1 of a replica, the same in both directions. */
+    SimWork (*wire)(void *user, guint replica, guint boundary);
     /* Called after the token's call was appended: what is launched beside it; may be NULL. */
     void (*after)(void *user, SimProgram *program, guint index, ScheduleToken token, gboolean last);
     gint64 sync_ns;    /* device synchronise after each blocking batch; 0: none. The host waits with it. */
@@ -46,7 +57,7 @@ typedef struct {
 typedef struct {
     SimProgram *program;
     GPtrArray *templates; /* of the messages; owned */
-    guint *calls;         /* [tokens] call index of each token of the rank's list */
+    guint *calls;         /* [tokens] call index of each token of the rank's list; a pair's is one */
 } StepLowered;
 
 /* Labels of calls: token index + 1; 0 for all others. */
@@ -54,8 +65,14 @@ StepLowered *step_lower(const StepLowering *lowering);
 void step_lowered_free(StepLowered *lowered);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepLowered, step_lowered_free)
 
-/* Chunk (0..vpp-1) of a global stage on its rank: how many of the rank's stages come before it. */
-guint step_chunk_of(const Schedule *schedule, guint stage);
+/* Chunk (0, 1 ...) of a stage on its rank: how many of the rank's stages come before it, replica by
+ * replica. */
+guint step_chunk_of(const Schedule *schedule, guint replica, guint stage);
+/* Meetings of the messages of one pipeline: a range of `microbatches` for each replica, boundary and direction,
+ * 2 * (replica * n_stages + boundary) + backward; and the ports of a rank bound to them. */
+guint step_n_wires(const Schedule *schedule);
+void step_bind_wires(const Schedule *schedule, guint rank, const guint32 *wires, guint32 *ports);
+guint step_n_ports(const Schedule *schedule);
 /* Does the token take its input from, or give its output to, another rank? And over which boundary. */
 gboolean step_token_receives(const Schedule *schedule, guint rank, ScheduleToken token);
 gboolean step_token_sends(const Schedule *schedule, guint rank, ScheduleToken token);

@@ -199,9 +199,10 @@ step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKind kind)
 }
 
 SimWork
-step_wire_work(StepBuild *b, const StepClass *class, guint boundary)
+step_wire_work(StepBuild *b, const StepClass *class, guint replica, guint boundary)
 {
-    gboolean local = g_array_index(class->boundary_local, gboolean, boundary);
+    gboolean local = g_array_index(class->boundary_local, gboolean,
+                                   replica * b->schedule->n_stages + boundary);
     gint64 bytes = plan_p2p_bytes(b->plan);
     NetTime time = net_point_to_point(b->net, local, bytes);
     SimWork work = plain_work(time.time);

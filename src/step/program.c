@@ -10,6 +10,7 @@ typedef struct {
     StepBuild *b;
     StepClass *class;
     SimTemplate **tokens;  /* [(kind * stages + stage) * VARIANTS + variant]; borrowed */
+    GHashTable *pairs;     /* (stages, kind) -> template; look-up only */
     GArray *due;           /* of Due: chunk reductions waiting for their turn */
     gint64 reduced_later;  /* parameters reduced when all backwards are done */
     guint backwards;       /* backward tokens so far */
@@ -31,11 +32,25 @@ token_template(void *user, ScheduleToken token, gboolean first, gboolean last)
     return p->tokens[place];
 }
 
-static SimWork
-wire_work(void *user, guint boundary)
+/* Pairs differ in too many ways to be kept by place: by both stages. */
+static const SimTemplate *
+pair_template(void *user, ScheduleToken x, ScheduleToken y)
 {
     Programming *p = user;
-    return step_wire_work(p->b, p->class, boundary);
+    gsize n = p->b->schedule->n_stages, key = ((gsize)x.stage * n + y.stage) * 4 + y.kind;
+    SimTemplate *t = g_hash_table_lookup(p->pairs, GSIZE_TO_POINTER(key));
+    if (!t) {
+        t = step_pair_template(p->b, p->class, x, y);
+        g_hash_table_insert(p->pairs, GSIZE_TO_POINTER(key), t);
+    }
+    return t;
+}
+
+static SimWork
+wire_work(void *user, guint replica, guint boundary)
+{
+    Programming *p = user;
+    return step_wire_work(p->b, p->class, replica, boundary);
 }
 
 static void
@@ -89,6 +104,7 @@ build_program(StepBuild *b, StepClass *class)
         .b = b,
         .class = class,
         .tokens = g_new0(SimTemplate *, (gsize)4 * b->schedule->n_stages * VARIANTS),
+        .pairs = g_hash_table_new(NULL, NULL),
         .due = g_array_new(FALSE, FALSE, sizeof(Due)),
     };
     gboolean blocking = b->p2p == PLAN_P2P_BLOCKING || b->p2p == PLAN_P2P_FUSED;
@@ -97,6 +113,7 @@ build_program(StepBuild *b, StepClass *class)
         .rank = class->pp_rank,
         .p2p = b->p2p,
         .token = token_template,
+        .pair = pair_template,
         .wire = wire_work,
         .after = after_token,
         .sync_ns = blocking && b->plan->spec.p2p_sync ? b->plan->system->sync_ns : 0,
@@ -111,6 +128,7 @@ build_program(StepBuild *b, StepClass *class)
     sim_program_call(lowered->program, step_finish_template(b, class), 0, 0);
     g_ptr_array_add(b->lowered, lowered);
     g_array_unref(p.due);
+    g_hash_table_unref(p.pairs);
     g_free(p.tokens);
 }
 

@@ -36,8 +36,9 @@ measure_pipeline(const StepBuild *b, SimEngine *engine, StepResult *r)
     gint64 busy_max = 0;
     for (guint i = 0; i < (guint)b->plan->spec.pp; i++) {
         StepStage stage = {.pp_rank = i};
-        for (gint64 s = 0; s < b->plan->n_stages; s++)
-            stage.layers += b->schedule->rank_of[s] == i ? b->plan->layers[s] : 0;
+        g_autoptr(GArray) stages = step_stages_on(b->schedule, i);
+        for (guint k = 0; k < stages->len; k++)
+            stage.layers += b->plan->layers[g_array_index(stages, gint64, k)];
         measure_rank(b, engine, i, &stage); /* the first column: pp consecutive ranks */
         r->makespan_ns = MAX(r->makespan_ns, stage.end_ns);
         r->max_span_ns = MAX(r->max_span_ns, stage.end_ns - stage.start_ns);

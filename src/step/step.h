@@ -67,6 +67,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepResult, step_result_free)
 /* --- textbook mode: one stage-time each, no model and no hardware ------------------------------- */
 typedef struct {
     gint64 F, I, W, comm; /* any unit; the result is in the same unit */
+    gint64 pair;          /* an overlapped F and backward as one unit; 0: F + I + W */
     PlanP2p p2p;          /* ASYNC (comm as latency) or BLOCKING ... */
 } StepUnits;
 typedef struct {

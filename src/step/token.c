@@ -122,11 +122,10 @@ add_weight_grad(StepBuild *b, SimTemplate *t, StepClass *class, guint stage)
     add_accumulation(b, t, plan_stage_parameters(b->plan, stage), LLM_PASS_WEIGHT_GRAD);
 }
 
-SimTemplate *
-step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolean first,
-                    gboolean last)
+static void
+add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token, gboolean first,
+          gboolean last)
 {
-    SimTemplate *t = sim_template_new();
     add_scatter_gather(b, t, class, token);
     guint before = sim_template_n_ops_on(t, STEP_SLOT_COMPUTE);
     switch ((ScheduleKind)token.kind) {
@@ -148,6 +147,26 @@ step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolea
     if (sim_template_n_ops_on(t, STEP_SLOT_COMPUTE) == before)
         sim_template_add(t, STEP_SLOT_COMPUTE, (SimWork){0},
                          step_tag(b, "pass", STEP_OTHER, COST_MEASURED, 0, TRUE));
+}
+
+SimTemplate *
+step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolean first,
+                    gboolean last)
+{
+    SimTemplate *t = sim_template_new();
+    add_token(b, t, class, token, first, last);
+    g_ptr_array_add(b->templates, t);
+    return t;
+}
+
+/* An overlapped pair of a dense model: the kernels of one after those of the other on the compute stream; what
+ * it can hide is communication between experts. */
+SimTemplate *
+step_pair_template(StepBuild *b, StepClass *class, ScheduleToken x, ScheduleToken y)
+{
+    SimTemplate *t = sim_template_new();
+    add_token(b, t, class, x, FALSE, FALSE);
+    add_token(b, t, class, y, FALSE, FALSE);
     g_ptr_array_add(b->templates, t);
     return t;
 }

@@ -9,7 +9,7 @@
 
 typedef struct {
     const StepUnits *units;
-    SimTemplate *kinds[4];
+    SimTemplate *kinds[4], *pair;
 } Unit;
 
 static const SimTemplate *
@@ -20,9 +20,18 @@ unit_token(void *user, ScheduleToken token, gboolean first, gboolean last)
     return ((Unit *)user)->kinds[token.kind];
 }
 
-static SimWork
-unit_wire(void *user, guint boundary)
+static const SimTemplate *
+unit_pair(void *user, ScheduleToken x, ScheduleToken y)
 {
+    (void)x;
+    (void)y;
+    return ((Unit *)user)->pair;
+}
+
+static SimWork
+unit_wire(void *user, guint replica, guint boundary)
+{
+    (void)replica;
     (void)boundary;
     return (SimWork){.duration_ns = ((Unit *)user)->units->comm};
 }
@@ -37,6 +46,7 @@ lower_all(const Schedule *schedule, Unit *unit, PlanP2p p2p)
             .rank = r,
             .p2p = p2p,
             .token = unit_token,
+            .pair = unit_pair,
             .wire = unit_wire,
             .user = unit,
         };
@@ -48,11 +58,9 @@ lower_all(const Schedule *schedule, Unit *unit, PlanP2p p2p)
 static guint32 *
 add_meetings(SimEngine *engine, const Schedule *schedule)
 {
-    guint32 *wires = g_new0(guint32, (gsize)schedule->n_stages * 2);
-    for (guint boundary = 0; boundary + 1 < schedule->n_stages; boundary++)
-        for (guint back = 0; back < 2; back++)
-            wires[2 * boundary + back] =
-                sim_engine_add_meetings(engine, 2, schedule->params.microbatches);
+    guint32 *wires = g_new0(guint32, step_n_wires(schedule));
+    for (guint i = 0; i < step_n_wires(schedule); i++)
+        wires[i] = sim_engine_add_meetings(engine, 2, schedule->params.microbatches);
     return wires;
 }
 
@@ -60,24 +68,20 @@ static void
 add_unit_rank(SimEngine *engine, const Schedule *schedule, const SimProgram *program, guint rank,
               const guint32 *wires)
 {
-    guint n = step_wire_port(schedule->n_stages, 0), chunk = 0;
-    g_autofree guint32 *ports = g_new0(guint32, n);
-    for (guint stage = 0; stage < schedule->n_stages; stage++) {
-        if (schedule->rank_of[stage] != rank)
-            continue;
-        if (stage > 0) {
-            ports[step_wire_port(chunk, STEP_WIRE_RECV_F)] = wires[2 * (stage - 1)];
-            ports[step_wire_port(chunk, STEP_WIRE_SEND_B)] = wires[2 * (stage - 1) + 1];
-        }
-        ports[step_wire_port(chunk, STEP_WIRE_SEND_F)] = wires[2 * stage];
-        ports[step_wire_port(chunk, STEP_WIRE_RECV_B)] = wires[2 * stage + 1];
-        chunk++;
-    }
-    sim_engine_add_rank(engine, program, ports, n);
+    g_autofree guint32 *ports = g_new0(guint32, step_n_ports(schedule));
+    step_bind_wires(schedule, rank, wires, ports);
+    sim_engine_add_rank(engine, program, ports, step_n_ports(schedule));
+}
+
+/* The second of a pair that ran as one unit: its time is the first's. */
+static gboolean
+is_second(PlanP2p p2p, ScheduleToken token)
+{
+    return token.pair == SCHEDULE_PAIR_SECOND && (p2p == PLAN_P2P_IDEAL || p2p == PLAN_P2P_ASYNC);
 }
 
 static StepUnitResult *
-measure(const Schedule *schedule, SimEngine *engine, const GPtrArray *lowered,
+measure(const Schedule *schedule, SimEngine *engine, const GPtrArray *lowered, PlanP2p p2p,
         void (*report)(void *user, guint pp_rank, ScheduleToken token, gint64 start, gint64 end),
         void *user)
 {
@@ -93,10 +97,10 @@ measure(const Schedule *schedule, SimEngine *engine, const GPtrArray *lowered,
             sim_engine_call_span(engine, rank, l->calls[k], &start, &end);
             first = MIN(first, start);
             last = MAX(last, end);
-            busy += end - start;
+            ScheduleToken token = g_array_index(schedule->ranks[rank], ScheduleToken, k);
+            busy += is_second(p2p, token) ? 0 : end - start;
             if (report)
-                report(user, rank, g_array_index(schedule->ranks[rank], ScheduleToken, k), start,
-                       end);
+                report(user, rank, token, start, end);
         }
         r->makespan = MAX(r->makespan, last);
         r->span[rank] = last - MIN(first, last);
@@ -125,6 +129,9 @@ step_run_units(const Schedule *schedule, const StepUnits *units,
         sim_template_add(unit.kinds[kind], STEP_SLOT_COMPUTE,
                          (SimWork){.duration_ns = times[kind]}, kind);
     }
+    SimWork both = {.duration_ns = units->pair > 0 ? units->pair : units->F + units->I + units->W};
+    unit.pair = sim_template_new();
+    sim_template_add(unit.pair, STEP_SLOT_COMPUTE, both, 4);
     PlanP2p p2p = units->p2p == PLAN_P2P_AUTO ? PLAN_P2P_ASYNC : units->p2p;
     g_autoptr(GPtrArray) lowered = lower_all(schedule, &unit, p2p);
     g_autoptr(SimEngine) engine = sim_engine_new();
@@ -135,9 +142,10 @@ step_run_units(const Schedule *schedule, const StepUnits *units,
     }
     StepUnitResult *result = NULL;
     if (sim_engine_run(engine, NULL, NULL, error))
-        result = measure(schedule, engine, lowered, token, user);
+        result = measure(schedule, engine, lowered, p2p, token, user);
     for (guint kind = 0; kind < 4; kind++)
         sim_template_free(unit.kinds[kind]);
+    sim_template_free(unit.pair);
     return result;
 }
 
