@@ -58,14 +58,17 @@ plan_spec_default(void)
     };
 }
 
-/* Megatron's: blocking batches without interleaving, overlapped sends and receives with it;
- * PyTorch's runtime and schedules from files post every send at once (SPEC.md 2). */
+/* Megatron's: blocking batches without interleaving, overlapped sends and receives with it; PyTorch's
+ * runtime, and with it all other schedules, post every send at once (SPEC.md 2). */
 static PlanP2p
-p2p_of(const PlanSpec *spec)
+p2p_of(const char *schedule)
 {
-    if (g_str_has_suffix(spec->schedule, "_torch") || g_str_has_suffix(spec->schedule, ".csv"))
-        return PLAN_P2P_ASYNC;
-    return spec->vpp > 1 ? PLAN_P2P_OVERLAPPED : PLAN_P2P_BLOCKING;
+    static const char *const blocking[] = {"1f1b", "gpipe", "gpipe_lifo", "gpipe-lifo", "naive", NULL};
+    static const char *const overlapped[] = {"interleaved", "interleaved_megatron",
+                                             "interleaved-megatron", NULL};
+    if (g_strv_contains(blocking, schedule))
+        return PLAN_P2P_BLOCKING;
+    return g_strv_contains(overlapped, schedule) ? PLAN_P2P_OVERLAPPED : PLAN_P2P_ASYNC;
 }
 
 static void
@@ -74,7 +77,7 @@ resolve_framework(PlanSpec *spec, const LlmShape *shape)
     if (spec->schedule == NULL)
         spec->schedule = spec->vpp > 1 ? "interleaved_megatron" : "1f1b";
     if (spec->p2p == PLAN_P2P_AUTO)
-        spec->p2p = p2p_of(spec);
+        spec->p2p = p2p_of(spec->schedule);
     if (spec->dropout < 0)
         spec->dropout = shape->dropout;
     if (cluster_dtype_bytes(spec->dtype) == 4)

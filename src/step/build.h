@@ -54,6 +54,11 @@ typedef struct {
     guint32 wire_tag, sync_tag, launch_tag;
 } StepBuild;
 
+/* step.c: empty tables; what builds them is below. */
+void step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const CostBook *cost,
+                     const NetBook *net);
+void step_build_clear(StepBuild *b);
+
 /* classes.c: finds classes and the ranks to simulate. */
 void step_build_classes(StepBuild *b, gboolean all_ranks);
 void step_class_clear(gpointer data);

@@ -112,7 +112,8 @@ add_optimizer(Finish *f)
 {
     StepBuild *b = f->b;
     double width = f->spec->gradient_fp32 ? 4 : cluster_dtype_bytes(f->spec->dtype);
-    gboolean barrier = f->spec->optimizer_barrier == PLAN_BARRIER_GLOBAL;
+    gboolean barrier =
+        f->spec->optimizer_barrier == PLAN_BARRIER_GLOBAL && !b->schedule->asynchronous;
     if (f->spec->dtype == CLUSTER_FP16) {
         step_add_memory(b, f->t, "unscale", STEP_OPTIMIZER, COST_COPY, 2 * width * f->owned, FALSE);
         if (barrier)

@@ -13,5 +13,6 @@ libdtsim_a_SOURCES += \
 	%D%/result.c \
 	%D%/step.c \
 	%D%/step.h \
+	%D%/times.c \
 	%D%/token.c \
 	%D%/units.c

@@ -11,6 +11,7 @@ measure_rank(const StepBuild *b, SimEngine *engine, guint i, StepStage *stage)
     const StepLowered *lowered = g_ptr_array_index(b->lowered, rank->class);
     const GArray *tokens = b->schedule->ranks[stage->pp_rank];
     gint64 count[2] = {0};
+    gboolean as_unit = b->p2p == PLAN_P2P_IDEAL || b->p2p == PLAN_P2P_ASYNC;
     stage->start_ns = G_MAXINT64;
     for (guint k = 0; k < tokens->len; k++) {
         ScheduleToken token = g_array_index(tokens, ScheduleToken, k);
@@ -18,11 +19,16 @@ measure_rank(const StepBuild *b, SimEngine *engine, guint i, StepStage *stage)
         sim_engine_call_span(engine, i, lowered->calls[k], &start, &end);
         stage->start_ns = MIN(stage->start_ns, start);
         stage->end_ns = MAX(stage->end_ns, end);
-        stage->busy_ns += end - start;
+        gint64 ns = end - start;
+        if (as_unit && token.pair == SCHEDULE_PAIR_SECOND)
+            ns = 0; /* the pair's time is with the first */
+        stage->busy_ns += ns;
         if (token.kind == SCHEDULE_F)
-            stage->forward_ns += end - start;
+            stage->forward_ns += ns;
         else
-            stage->backward_ns += end - start;
+            stage->backward_ns += ns;
+        if (step_token_sends(b->schedule, (guint)stage->pp_rank, token))
+            stage->sent_bytes += plan_p2p_bytes(b->plan);
         count[0] += token.kind == SCHEDULE_F;
         count[1] += token.kind == SCHEDULE_B || token.kind == SCHEDULE_I;
     }
@@ -52,6 +58,20 @@ measure_pipeline(const StepBuild *b, SimEngine *engine, StepResult *r)
     double idle = (double)(r->makespan_ns - busy_max);
     r->bubble_fraction = r->makespan_ns > 0 ? idle / (double)r->makespan_ns : 0;
     r->bubble_over_ideal = busy_max > 0 ? idle / (double)busy_max : 0;
+}
+
+/* What one iteration takes where the next one follows rank by rank (see StepResult.time_ns). */
+static gint64
+period(const StepBuild *b, SimEngine *engine, const StepResult *r)
+{
+    gint64 longest = 0;
+    for (guint i = 0; i < r->stages->len; i++) {
+        const StepStage *s = &g_array_index(r->stages, StepStage, i);
+        gint64 end = sim_engine_rank_end(engine, i);
+        gint64 own = b->schedule->asynchronous ? s->busy_ns + end - s->end_ns : end - s->start_ns;
+        longest = MAX(longest, own);
+    }
+    return longest;
 }
 
 static double
@@ -94,6 +114,9 @@ step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options)
     r->stages = g_array_new(FALSE, TRUE, sizeof(StepStage));
     r->time_ns = sim_engine_now(engine);
     measure_pipeline(b, engine, r);
+    if (b->schedule->asynchronous ||
+        b->plan->spec.optimizer_barrier != PLAN_BARRIER_GLOBAL)
+        r->time_ns = period(b, engine, r);
     step_breakdown(b, engine, r);
     step_memory(b, r);
     r->model_flops = llm_flops_per_token(b->plan->shape, b->plan->spec.seq, options->convention) *

@@ -65,8 +65,27 @@ name_call(void *user, guint32 rank, guint call, guint32 label)
                            token.microbatch, pp_rank);
 }
 
-static void
-build_clear(StepBuild *b)
+void
+step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const CostBook *cost,
+                const NetBook *net)
+{
+    *b = (StepBuild){
+        .plan = plan,
+        .schedule = schedule,
+        .cost = cost,
+        .net = net,
+        .p2p = resolve_p2p(plan, schedule),
+        .ops = g_array_new(FALSE, TRUE, sizeof(StepOp)),
+        .classes = g_array_new(FALSE, TRUE, sizeof(StepClass)),
+        .ranks = g_array_new(FALSE, TRUE, sizeof(StepRank)),
+        .templates = g_ptr_array_new_with_free_func((GDestroyNotify)sim_template_free),
+        .lowered = g_ptr_array_new_with_free_func((GDestroyNotify)step_lowered_free),
+    };
+    g_array_set_clear_func(b->classes, step_class_clear);
+}
+
+void
+step_build_clear(StepBuild *b)
 {
     g_array_unref(b->ops);
     g_array_unref(b->classes);
@@ -82,19 +101,8 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
     g_assert(schedule->params.pp == (guint)plan->spec.pp);
     g_assert(schedule->n_stages == (guint)plan->n_stages);
     g_assert(schedule->params.microbatches == (guint)plan->spec.microbatches);
-    StepBuild b = {
-        .plan = plan,
-        .schedule = schedule,
-        .cost = cost,
-        .net = net,
-        .p2p = resolve_p2p(plan, schedule),
-        .ops = g_array_new(FALSE, TRUE, sizeof(StepOp)),
-        .classes = g_array_new(FALSE, TRUE, sizeof(StepClass)),
-        .ranks = g_array_new(FALSE, TRUE, sizeof(StepRank)),
-        .templates = g_ptr_array_new_with_free_func((GDestroyNotify)sim_template_free),
-        .lowered = g_ptr_array_new_with_free_func((GDestroyNotify)step_lowered_free),
-    };
-    g_array_set_clear_func(b.classes, step_class_clear);
+    StepBuild b;
+    step_build_init(&b, plan, schedule, cost, net);
     step_build_classes(&b, options->all_ranks);
     step_build_programs(&b);
     g_autoptr(SimEngine) engine = step_engine_new(&b);
@@ -105,6 +113,6 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
     StepResult *result = NULL;
     if (sim_engine_run(engine, name_call, &b, error))
         result = step_collect(&b, engine, options);
-    build_clear(&b);
+    step_build_clear(&b);
     return result;
 }

@@ -21,6 +21,7 @@ typedef struct {
     gint64 busy_ns;                /* in F, B (I, W), tensor-parallel waits included */
     gint64 idle_ns;                /* makespan - busy */
     gint64 forward_ns, backward_ns; /* mean of one token (per chunk), waits for the pipeline excluded */
+    gint64 sent_bytes;             /* pipeline messages that leave one GPU in an iteration */
     guint peak_microbatches;       /* most live chunk activations */
     gint64 parameters;             /* on one GPU */
     PlanStaticMemory fixed;
@@ -29,7 +30,10 @@ typedef struct {
 } StepStage;
 
 typedef struct {
-    gint64 time_ns;                /* the iteration, end to end */
+    /* The iteration, end to end. Where no barrier ends it, iterations follow each other rank by rank and it is
+     * the longest span of a rank, its optimizer step included; asynchronous schedules have no fill at all, and
+     * it is the longest busy time (SPEC.md 1.2, 3.18). */
+    gint64 time_ns;
     gint64 makespan_ns;            /* the pipeline: from 0 to the last F or B of any rank */
     gint64 max_span_ns;
     double bubble_fraction;        /* (makespan - busy_max)/makespan, SPEC.md 1.1 */
@@ -59,6 +63,11 @@ typedef struct {
 } StepOptions;
 
 /* Borrowed books; `schedule` must fit the plan (pp, vpp, microbatches). */
+/* Durations of one forward, input gradient and weight gradient of each stage, [pp * vpp] each, alone with
+ * what its tensor-parallel traffic exposes; and of one message. For schedules that are searched for. */
+void step_token_times(const Plan *plan, const CostBook *cost, const NetBook *net, gint64 *ret_F,
+                      gint64 *ret_I, gint64 *ret_W, gint64 *ret_comm);
+
 StepResult *step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const NetBook *net,
                      const StepOptions *options, GError **error);
 void step_result_free(StepResult *r);
