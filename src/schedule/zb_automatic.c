@@ -106,9 +106,9 @@ count_warmup(const Search *s, guint *ret_more)
         ret_more[r] = more;
         first_i = MAX(end, input) + rank->I;
     }
-    for (guint r = 1; r < P; r++)
-        while (ret_more[r] > 0 && ret_more[r] >= ret_more[r - 1] &&
-               s->ranks[r].n_f + ret_more[r] < M)
+    for (guint r = 1; r < P; r++) /* fewer than the rank before, or as many where that has all */
+        while (ret_more[r] > ret_more[r - 1] ||
+               (ret_more[r] == ret_more[r - 1] && ret_more[r] > 0 && 1 + ret_more[r] < M))
             ret_more[r]--;
 }
 
