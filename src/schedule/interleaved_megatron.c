@@ -19,8 +19,8 @@ group_size(const ScheduleParams *p)
     return p->group != 0 ? p->group : p->pp;
 }
 
-static char *
-refuse(const ScheduleParams *p)
+char *
+schedule_refuse_megatron(const ScheduleParams *p)
 {
     guint P = p->pp, M = p->microbatches, N = group_size(p);
 
@@ -46,10 +46,11 @@ refuse(const ScheduleParams *p)
     return NULL;
 }
 
-static guint
-warmup_of(const ScheduleParams *p, guint rank)
+guint
+schedule_warmup_megatron(const ScheduleParams *p, guint rank, guint extra)
 {
-    return MIN(2 * (p->pp - 1 - rank) + (p->vpp - 1) * group_size(p), p->microbatches * p->vpp);
+    return MIN(2 * (p->pp - 1 - rank) + (p->vpp - 1) * group_size(p) + extra,
+               p->microbatches * p->vpp);
 }
 
 /* The order of virtual microbatches, the same on every rank. */
@@ -67,22 +68,33 @@ new_order(const ScheduleParams *p)
     return order;
 }
 
+void
+schedule_build_megatron(const ScheduleParams *p, guint rank, guint warmup, gboolean paired,
+                        GArray *ret_tokens)
+{
+    g_autofree Virtual *order = new_order(p);
+    guint total = p->microbatches * p->vpp;
+
+    for (guint k = 0; k < total + warmup; k++) {
+        const Virtual *f = k < total ? &order[k] : NULL,
+                      *b = k >= warmup ? &order[k - warmup] : NULL;
+        guint f_stage = f == NULL ? 0 : f->chunk * p->pp + rank;
+        guint b_stage = b == NULL ? 0 : (p->vpp - 1 - b->chunk) * p->pp + rank;
+        if (paired && f != NULL && b != NULL) {
+            schedule_append_pair(ret_tokens, f_stage, f->microbatch, b_stage, b->microbatch);
+            continue;
+        }
+        if (f != NULL)
+            schedule_append(ret_tokens, SCHEDULE_F, f_stage, f->microbatch);
+        if (b != NULL)
+            schedule_append(ret_tokens, SCHEDULE_B, b_stage, b->microbatch);
+    }
+}
+
 static void
 build(const ScheduleParams *p, guint rank, GArray *ret_tokens)
 {
-    g_autofree Virtual *order = new_order(p);
-    guint total = p->microbatches * p->vpp, warmup = warmup_of(p, rank);
-
-    for (guint k = 0; k < total + warmup; k++) {
-        if (k < total)
-            schedule_append(ret_tokens, SCHEDULE_F, order[k].chunk * p->pp + rank,
-                            order[k].microbatch);
-        if (k >= warmup) {
-            const Virtual *v = &order[k - warmup];
-            schedule_append(ret_tokens, SCHEDULE_B, (p->vpp - 1 - v->chunk) * p->pp + rank,
-                            v->microbatch);
-        }
-    }
+    schedule_build_megatron(p, rank, schedule_warmup_megatron(p, rank, 0), FALSE, ret_tokens);
 }
 
 static double
@@ -94,7 +106,7 @@ makespan(const ScheduleParams *p, double F, double I, double W)
 static guint
 peak(const ScheduleParams *p, guint rank)
 {
-    return MIN(warmup_of(p, rank) + 1, p->microbatches * p->vpp);
+    return MIN(schedule_warmup_megatron(p, rank, 0) + 1, p->microbatches * p->vpp);
 }
 
 const ScheduleType schedule_interleaved_megatron = {
@@ -103,7 +115,7 @@ const ScheduleType schedule_interleaved_megatron = {
         "1F1B over V chunks a rank (also 'interleaved'): bubble / V, more messages and memory",
     .min_vpp = 2,
     .max_vpp = G_MAXUINT16,
-    .refuse = refuse,
+    .refuse = schedule_refuse_megatron,
     .placement = schedule_place_in_loop,
     .build = build,
     .makespan = makespan,

@@ -6,26 +6,68 @@
 #include "conf/complaint.h"
 #include "schedule/types.h"
 
+#include <string.h>
+
 G_DEFINE_QUARK(schedule_error_quark, schedule_error)
 
 const ScheduleType *const schedule_types[] = {
     &schedule_1f1b,
     &schedule_interleaved_megatron,
     &schedule_interleaved_torch,
+    &schedule_interleaved_ep_overlap,
+    &schedule_looped_bfs,
+    &schedule_zb_h1,
+    &schedule_zb_h2,
+    &schedule_interleaved_zb_torch,
+    &schedule_zbv_torch,
+    &schedule_dualpipe,
+    &schedule_dualpipev,
+    &schedule_chimera,
     &schedule_gpipe,
     &schedule_gpipe_lifo,
     &schedule_naive,
+    &schedule_v_half,
+    &schedule_v_min,
+    &schedule_hanayo_greedy,
+    &schedule_zb_1p,
+    &schedule_zb_2p,
+    &schedule_pipedream,
+    &schedule_pipedream_2bw,
     NULL,
 };
 
-/* What people write for a schedule that has a longer name here. */
+/* What people write for a schedule that has another name here. */
 static const struct {
     const char *alias, *name;
 } aliases[] = {
-    {"interleaved", "interleaved_megatron"},          {"interleaved-1f1b", "interleaved_megatron"},
-    {"interleaved_1f1b", "interleaved_megatron"},     {"gpipe-lifo", "gpipe_lifo"},
-    {"interleaved-megatron", "interleaved_megatron"}, {"interleaved-torch", "interleaved_torch"},
+    {"interleaved", "interleaved_megatron"},
+    {"interleaved_1f1b", "interleaved_megatron"},
+    {"ep_overlap", "interleaved_ep_overlap"},
+    {"afab", "gpipe"},
+    {"hanayo", "hanayo_greedy"},
+    {"bfs", "looped_bfs"},
+    {"breadth_first", "looped_bfs"},
+    {"h1", "zb_h1"},
+    {"h2", "zb_h2"},
+    {"interleaved_zb", "interleaved_zb_torch"},
+    {"interleaved_zero_bubble", "interleaved_zb_torch"},
+    {"zbv", "zbv_torch"},
+    {"zbv_zero_bubble", "zbv_torch"},
 };
+
+/* Equal but for case, '-' and '_': "ZB-H1", "zbh1". */
+static gboolean
+same_name(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, "-_");
+        b += strspn(b, "-_");
+        if (g_ascii_tolower(*a) != g_ascii_tolower(*b))
+            return FALSE;
+        if (*a == '\0')
+            return TRUE;
+    }
+}
 
 const ScheduleType *
 schedule_find(const char *name, GError **error)
@@ -34,10 +76,10 @@ schedule_find(const char *name, GError **error)
     const char *wanted = name;
 
     for (guint i = 0; i < G_N_ELEMENTS(aliases); i++)
-        if (g_ascii_strcasecmp(name, aliases[i].alias) == 0)
+        if (same_name(name, aliases[i].alias))
             wanted = aliases[i].name;
     for (guint i = 0; schedule_types[i] != NULL; i++) {
-        if (g_ascii_strcasecmp(wanted, schedule_types[i]->name) == 0)
+        if (same_name(wanted, schedule_types[i]->name))
             return schedule_types[i];
         names[i] = schedule_types[i]->name;
     }
@@ -74,6 +116,16 @@ schedule_append(GArray *tokens, ScheduleKind kind, guint stage, guint microbatch
     g_array_append_val(tokens, token);
 }
 
+void
+schedule_append_pair(GArray *tokens, guint forward_stage, guint forward_microbatch,
+                     guint backward_stage, guint backward_microbatch)
+{
+    schedule_append(tokens, SCHEDULE_F, forward_stage, forward_microbatch);
+    g_array_index(tokens, ScheduleToken, tokens->len - 1).pair = SCHEDULE_PAIR_FIRST;
+    schedule_append(tokens, SCHEDULE_B, backward_stage, backward_microbatch);
+    g_array_index(tokens, ScheduleToken, tokens->len - 1).pair = SCHEDULE_PAIR_SECOND;
+}
+
 /* What holds for every schedule; NULL or why not. */
 static char *
 refuse_sizes(const ScheduleType *type, const ScheduleParams *p)
@@ -93,8 +145,8 @@ refuse_sizes(const ScheduleType *type, const ScheduleParams *p)
             "interleaved",
             p->vpp);
     if (p->vpp > type->max_vpp)
-        return g_strdup_printf("it has at most %u chunks a rank and --vpp is %u", type->max_vpp,
-                               p->vpp);
+        return g_strdup_printf("it has at most %u chunks a rank and --vpp is %u; write --vpp %u",
+                               type->max_vpp, p->vpp, type->max_vpp);
     if ((guint64)p->pp * p->vpp > G_MAXUINT16)
         return g_strdup_printf("%u ranks of %u chunks are more than %u stages; lower --pp or --vpp",
                                p->pp, p->vpp, G_MAXUINT16);

@@ -48,22 +48,22 @@ test_refusals(void)
         ScheduleParams params;
         const char *says;
     } cases[] = {
-        {"1f1b", {0, 4, 1, 0}, "0 pipeline ranks"},
-        {"1f1b", {4, 0, 1, 0}, "0 microbatches"},
-        {"1f1b", {4, 8, 2, 0}, "one chunk a rank and --vpp is 2"},
-        {"1f1b", {4, 8, 1, 2}, "no microbatch groups"},
-        {"1f1b", {60000, 60000, 1, 0}, "more than 33554432 operations"},
-        {"interleaved", {4, 8, 1, 0}, "at least 2 chunks"},
-        {"interleaved", {40000, 40000, 2, 0}, "more than 65535 stages"},
-        {"interleaved", {1, 8, 2, 0}, "at least 2 pipeline ranks"},
-        {"interleaved", {4, 8, 2, 3}, "group of 3 is smaller than the 4"},
-        {"interleaved", {4, 2, 2, 0}, "groups of 4 and there are only 2"},
+        {"1f1b", {0, 4, 1, 0, .costs = {0}}, "0 pipeline ranks"},
+        {"1f1b", {4, 0, 1, 0, .costs = {0}}, "0 microbatches"},
+        {"1f1b", {4, 8, 2, 0, .costs = {0}}, "one chunk a rank and --vpp is 2"},
+        {"1f1b", {4, 8, 1, 2, .costs = {0}}, "no microbatch groups"},
+        {"1f1b", {60000, 60000, 1, 0, .costs = {0}}, "more than 33554432 operations"},
+        {"interleaved", {4, 8, 1, 0, .costs = {0}}, "at least 2 chunks"},
+        {"interleaved", {40000, 40000, 2, 0, .costs = {0}}, "more than 65535 stages"},
+        {"interleaved", {1, 8, 2, 0, .costs = {0}}, "at least 2 pipeline ranks"},
+        {"interleaved", {4, 8, 2, 3, .costs = {0}}, "group of 3 is smaller than the 4"},
+        {"interleaved", {4, 2, 2, 0, .costs = {0}}, "groups of 4 and there are only 2"},
         {"interleaved",
-         {4, 10, 2, 0},
+         {4, 10, 2, 0, .costs = {0}},
          "last group of 2 (groups of 4), which is less than the 4 pipeline "
          "ranks; use 8 or 12 microbatches"},
-        {"interleaved", {4, 7, 2, 5}, "use 5 or 9 microbatches"},
-        {"interleaved_torch", {4, 9, 2, 0}, "use 8 or 12 microbatches"},
+        {"interleaved", {4, 7, 2, 5, .costs = {0}}, "use 5 or 9 microbatches"},
+        {"interleaved_torch", {4, 9, 2, 0, .costs = {0}}, "use 8 or 12 microbatches"},
     };
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -143,7 +143,7 @@ test_check_finds_faults(void)
     }
     {
         g_autoptr(Schedule) s = new_small();
-        *token_at(s, 0, 1) = (ScheduleToken){SCHEDULE_B, 0, 1};
+        *token_at(s, 0, 1) = (ScheduleToken){.kind = SCHEDULE_B, .microbatch = 1};
         assert_bad(s, SCHEDULE_ERROR_ILLEGAL, "0B1 comes before its forward");
     }
     {
@@ -165,8 +165,8 @@ test_check_finds_faults(void)
         /* 0F0 0B0 0F1 0B1 | 1F1 1B1 1F0 1B0: rank 0 wants B0 before it gives F1, rank 1 wants F1
          * first. */
         g_autoptr(Schedule) s = new_small();
-        *token_at(s, 0, 1) = (ScheduleToken){SCHEDULE_B, 0, 0};
-        *token_at(s, 0, 2) = (ScheduleToken){SCHEDULE_F, 0, 1};
+        *token_at(s, 0, 1) = (ScheduleToken){.kind = SCHEDULE_B, .microbatch = 0};
+        *token_at(s, 0, 2) = (ScheduleToken){.kind = SCHEDULE_F, .microbatch = 1};
         for (guint i = 0; i < 4; i++)
             token_at(s, 1, i)->microbatch ^= 1;
         assert_bad(s, SCHEDULE_ERROR_ILLEGAL, "wait for each other");
