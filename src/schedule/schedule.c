@@ -4,6 +4,7 @@
 #include "schedule/schedule.h"
 
 #include "conf/complaint.h"
+#include "schedule/csv_table.h"
 #include "schedule/types.h"
 
 #include <string.h>
@@ -216,5 +217,6 @@ schedule_free(Schedule *s)
     g_free(s->ranks);
     g_free(s->rank_of);
     g_free(s->replica_of);
+    schedule_table_free(s->table);
     g_free(s);
 }

@@ -59,6 +59,7 @@ typedef struct {
     guint8 *replica_of;  /* [microbatches] */
     GArray **ranks;      /* [pp] of GArray of ScheduleToken */
     gboolean asynchronous;       /* no flush: the steady state repeats; see ScheduleType */
+    struct ScheduleTable *table; /* what a file says beside the ranks (messages, gathers); or NULL */
 } Schedule;
 
 guint schedule_rank_of(const Schedule *s, guint stage, guint microbatch);
@@ -105,11 +106,27 @@ gboolean schedule_check(const Schedule *s, GError **error) G_GNUC_WARN_UNUSED_RE
 /* PyTorch's compute-only CSV: one line per rank, "0F0,0F1,...", pairs as "(0F3;3B5)OVERLAP_F_B".
  * Caller frees. */
 char *schedule_format_csv(const Schedule *s);
-/* The same text read back. A stage lives on the rank whose line holds it; empty tokens (idle slots)
- * are skipped. Errors name row and column. `name` becomes the schedule's. The result has passed
- * schedule_check. */
+/* The list that PyTorch's runtime would make of it (SPEC.md 4): I and W that follow each other merged, SEND
+ * and RECV where stages of two ranks meet; `_sharded` with UNSHARD, RESHARD and REDUCE_GRAD too. Of a
+ * schedule that has passed schedule_check. Caller frees. */
+char *schedule_format_comms(const Schedule *s);
+char *schedule_format_comms_sharded(const Schedule *s);
+/* A schedule read from a file as it stood there, with its messages and letters, less idle slots; others as
+ * schedule_format_csv. Caller frees. */
+char *schedule_format_as_read(const Schedule *s);
+/* Such a text read back, compute-only or with messages, today's letters or the older ones (BW for B, B
+ * for I); messages and gathers are checked and then set aside. A stage lives on the rank whose line holds
+ * it, with two model copies on two mirrored ranks; empty tokens (idle slots) are skipped. Ranks may hold
+ * different numbers of stages: vpp is then the largest, and n_stages < pp * vpp. Errors name row, column
+ * and token, what it waits for, and the circle of a deadlock. `name` becomes the schedule's. The result has
+ * passed what schedule_check checks. */
 Schedule *schedule_parse_csv(const char *name, const char *text, GError **error);
 Schedule *schedule_load_csv(const char *path, GError **error);
+/* The same with the placement given: "loop", "v" (waves), "bidirectional" (one stage a rank and copy) or
+ * the rank of each stage, "0,1,1,0" (two copies: "0,1/1,0"). NULL: from the rows. */
+Schedule *schedule_parse_csv_placed(const char *name, const char *text, const char *placement,
+                                    GError **error);
+Schedule *schedule_load_csv_placed(const char *path, const char *placement, GError **error);
 /* 'F', 'B', 'I' or 'W'. */
 char schedule_kind_letter(ScheduleKind kind);
 /* Most live chunk activations on each rank when freed at I (or B), and at W (or B); [pp] each. */
