@@ -1,7 +1,7 @@
 /* V-Half: the two chunks of a rank in a V, about half of 1F1B's activations (SPEC.md 3.12).
  *
- * Peak 2 (floor(P/2) + 1) chunks on every rank, half a stage each. With F = I = W: idle 6 ceil(P/2) - 7
- * chunk times, 1 with P = 2. */
+ * Peak 2 (floor(P/2) + 1) chunks on the fullest rank, half a stage each. With F = I = W: idle
+ * 6 ceil(P/2) - 7 chunk times (1 with P = 2), from M = 2P on. */
 #include "config.h"
 
 #include "schedule/types.h"
@@ -27,7 +27,7 @@ build_all(const ScheduleParams *p, GArray **ret_ranks)
 static double
 makespan(const ScheduleParams *p, double F, double I, double W)
 {
-    if (F != I || F != W || p->microbatches < 3 * p->pp || p->pp == 1)
+    if (F != I || F != W || p->microbatches < 2 * p->pp || p->pp == 1)
         return -1;
     double idle = p->pp == 2 ? 1 : 6 * ((p->pp + 1) / 2) - 7.0;
     return (6.0 * p->microbatches + idle) * F;

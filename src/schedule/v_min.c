@@ -1,8 +1,9 @@
 /* V-Min: the two chunks of a rank in a V, the fewest activations: about a third of 1F1B's (SPEC.md
  * 3.12).
  *
- * Peak 2 (ceil((P-1)/3) + 1) chunks on every rank, half a stage each. With F = I = W: idle 4P - 7 chunk
- * times when 3 divides P, else 4P - 5. Where F, I and W differ the idle time grows with M. */
+ * Peak 2 (ceil((P-1)/3) + 1) chunks on the fullest rank, half a stage each. With F = I = W: idle
+ * 4P - 7 chunk times when 3 divides P, else 4P - 5, from M = 2P on. Where F, I and W differ the idle
+ * time grows with M. */
 #include "config.h"
 
 #include "schedule/types.h"
@@ -28,7 +29,7 @@ build_all(const ScheduleParams *p, GArray **ret_ranks)
 static double
 makespan(const ScheduleParams *p, double F, double I, double W)
 {
-    if (F != I || F != W || p->microbatches < 3 * p->pp || p->pp == 1)
+    if (F != I || F != W || p->microbatches < 2 * p->pp || p->pp == 1)
         return -1;
     return (6.0 * p->microbatches + 4.0 * p->pp - (p->pp % 3 == 0 ? 7 : 5)) * F;
 }

@@ -18,6 +18,12 @@ build_all(const ScheduleParams *p, GArray **ret_ranks)
     schedule_build_automatic(p, cap_of(p), ret_ranks);
 }
 
+static double
+makespan(const ScheduleParams *p, double F, double I, double W)
+{
+    return schedule_makespan_automatic(p, p->pp, F, I, W);
+}
+
 static guint
 peak(const ScheduleParams *p, guint rank)
 {
@@ -32,5 +38,6 @@ const ScheduleType schedule_zb_1p = {
     .max_vpp = 1,
     .placement = schedule_place_in_loop,
     .build_all = build_all,
+    .makespan = makespan,
     .peak = peak,
 };

@@ -241,3 +241,16 @@ schedule_build_automatic(const ScheduleParams *p, guint cap, GArray **ret_ranks)
     g_free(s.f_end);
     g_free(s.i_end);
 }
+
+double
+schedule_makespan_automatic(const ScheduleParams *p, guint least_microbatches, double F, double I,
+                            double W)
+{
+    const ScheduleCosts *c = &p->costs;
+    gboolean equal = F == I && F == W && c->F == c->I && c->F == c->W && c->comm == 0 &&
+                     !c->stage_F && !c->stage_I && !c->stage_W;
+
+    if (!equal || c->memory_cap != 0 || p->microbatches < least_microbatches)
+        return -1;
+    return (3.0 * p->microbatches + p->pp - 1) * F;
+}

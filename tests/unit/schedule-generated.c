@@ -182,7 +182,8 @@ test_v_min_degrades(void)
 static void
 test_promises(void)
 {
-    static const char *const names[] = {"v_half", "v_min", "pipedream", "pipedream_2bw"};
+    static const char *const names[] = {"v_half", "v_min",     "zb_1p",
+                                        "zb_2p",  "pipedream", "pipedream_2bw"};
     static const ScheduleTimes equal = {.F = 1, .I = 1, .W = 1};
 
     for (guint i = 0; i < G_N_ELEMENTS(names); i++)
