@@ -126,8 +126,10 @@ textbook_text(const GPtrArray *rows, const char *units, GString *out)
     static const char *const heads[] = {"schedule",   "makespan",   "by formula", "busy",
                                         "max span", "idle/total", "idle/ideal", "in flight", NULL};
     const ReportTextbook *first = rows->pdata[0];
-    g_string_append_printf(out, "%u pipeline ranks, %u microbatches, %u chunk%s a rank; %s\n\n",
-                           first->params.pp, first->params.microbatches, first->params.vpp,
+    g_string_append_printf(out, "%u pipeline rank%s, %u microbatch%s, %u chunk%s a rank; %s\n\n",
+                           first->params.pp, first->params.pp == 1 ? "" : "s",
+                           first->params.microbatches, first->params.microbatches == 1 ? "" : "es",
+                           first->params.vpp,
                            first->params.vpp == 1 ? "" : "s", units);
     g_autoptr(ReportTable) table = report_table_new("lrrrrrrr", heads);
     guint n = 0;
@@ -156,7 +158,7 @@ textbook_text(const GPtrArray *rows, const char *units, GString *out)
     }
     if (any)
         g_string_append(out, "\n  F forward, B backward, I input gradient, W weight gradient, of "
-                             "which microbatch\n  (last digit where narrow); . idle\n");
+                             "which microbatch\n  (its last digits, or none, where narrow); . idle\n");
 }
 
 void
