@@ -142,6 +142,8 @@ textbook_text(const GPtrArray *rows, const char *units, GString *out)
     }
     if (n > 0)
         report_table_print(table, 2, out);
+    if (n > 0 && first->params.vpp > 1)
+        g_string_append(out, "  in flight: microbatches of one chunk\n");
     for (guint i = 0; i < rows->len; i++) {
         const ReportTextbook *t = rows->pdata[i];
         if (t->refused == NULL)
