@@ -30,8 +30,8 @@ plan_stage_parameters(const Plan *plan, gint64 stage)
         n += embedding_rows(plan) * shape->hidden + p.position + p.embedding_norm;
     if (stage == plan->n_stages - 1) {
         n += p.final_norm;
-        if (!shape->tied ||
-            plan->spec.pp > 1) /* the head, or the last stage's copy of the embedding */
+        if (!shape->tied || plan->rank_of[0] != plan->rank_of[stage])
+            /* the head, or its rank's copy of the embedding */
             n += embedding_rows(plan) * shape->hidden;
         if (shape->head_bias)
             n += embedding_rows(plan);
@@ -45,8 +45,9 @@ plan_rank_parameters(const Plan *plan, gint64 pp_rank)
     gint64 n = 0;
 
     g_assert(pp_rank >= 0 && pp_rank < plan->spec.pp);
-    for (gint64 c = 0; c < plan->spec.vpp; c++)
-        n += plan_stage_parameters(plan, c * plan->spec.pp + pp_rank);
+    for (gint64 s = 0; s < plan->n_stages; s++)
+        if (plan->rank_of[s] == pp_rank)
+            n += plan_stage_parameters(plan, s);
     return n;
 }
 
@@ -120,9 +121,10 @@ plan_static_memory(const Plan *plan, gint64 pp_rank)
     };
 
     if (s->dtype == CLUSTER_FP8) /* fp8 copies of the layers' weights, as is and transposed */
-        for (gint64 c = 0; c < s->vpp; c++)
-            m.parameters_bytes += 2 * plan->layers[c * s->pp + pp_rank] *
-                                  llm_layer_parameters_per_rank(plan->shape, s->tp);
+        for (gint64 stage = 0; stage < plan->n_stages; stage++)
+            if (plan->rank_of[stage] == pp_rank)
+                m.parameters_bytes += 2 * plan->layers[stage] *
+                                      llm_layer_parameters_per_rank(plan->shape, s->tp);
     return m;
 }
 

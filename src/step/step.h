@@ -58,7 +58,7 @@ typedef struct {
     void *token_user;
 } StepOptions;
 
-/* Borrowed books; `schedule` must fit the plan (pp, vpp, microbatches). */
+/* Borrowed books; `schedule` must fit the plan (pp, vpp, microbatches, placement). */
 StepResult *step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const NetBook *net,
                      const StepOptions *options, GError **error);
 void step_result_free(StepResult *r);
