@@ -61,6 +61,8 @@ void step_class_clear(gpointer data);
 /* price.c: ops with costs attached. */
 guint32 step_tag(StepBuild *b, const char *name, StepKind kind, CostBasis basis, double error_frac,
                  gboolean pipeline);
+/* Work that takes so long alone, or the longest that the engine takes: the run is then refused. */
+SimWork step_work(double ns);
 /* Adds a kernel, a memory-bound kernel or a collective to a template; returns the op's index. */
 guint step_add_memory(StepBuild *b, SimTemplate *t, const char *name, StepKind kind,
                       CostMemoryKernel kernel, double bytes, gboolean pipeline);

@@ -21,7 +21,7 @@ typedef struct {
     guint *sent;     /* [tokens] count on the send slot that completes the token's message; 0: none */
     guint *received; /* [tokens] the same for its input */
     gboolean *posted;
-    guint *remaining; /* [2 * stages] tokens of a direction still to come, to know the last one */
+    guint *remaining; /* [4 * stages] tokens still to come, to know the last one */
     gboolean *seen;   /* [4 * stages] kind has run on the stage */
     guint *chunk;     /* [stages] */
 } Lowering;
@@ -175,6 +175,15 @@ synchronise(Lowering *l)
         sim_program_call(l->out->program, l->sync, 0, 0);
 }
 
+/* Tokens of a kind still to come on a stage.  B and W count together: both complete weight gradients, and a
+ * stage may run some microbatches as B and others as I and W. */
+static guint *
+remaining_of(const Lowering *l, ScheduleToken token)
+{
+    guint kind = token.kind == SCHEDULE_W ? SCHEDULE_B : token.kind;
+    return &l->remaining[kind * l->in->schedule->n_stages + token.stage];
+}
+
 static void
 run_token(Lowering *l, guint index)
 {
@@ -182,7 +191,7 @@ run_token(Lowering *l, guint index)
     const Schedule *s = l->in->schedule;
     gboolean first = !l->seen[token.kind * s->n_stages + token.stage];
     l->seen[token.kind * s->n_stages + token.stage] = TRUE;
-    gboolean last = --l->remaining[token.kind * s->n_stages + token.stage] == 0;
+    gboolean last = --*remaining_of(l, token) == 0;
     const SimTemplate *t = l->in->token(l->in->user, token, first, last);
     l->out->calls[index] = sim_program_call(l->out->program, t, token.microbatch, index + 1);
     if (l->in->after)
@@ -297,6 +306,21 @@ lower_overlapped(Lowering *l)
     }
 }
 
+/* A forward and the backward that runs in the same step; not when that is its own and comes back from another
+ * rank. */
+static gboolean
+is_pair(const Lowering *l, guint index, guint warm_up)
+{
+    if (index < warm_up || index + 1 >= l->tokens->len)
+        return FALSE;
+    ScheduleToken forward = token_at(l, index), backward = token_at(l, index + 1);
+    if (forward.kind != SCHEDULE_F || backward.kind == SCHEDULE_F)
+        return FALSE;
+    gboolean own =
+        forward.stage == backward.stage && forward.microbatch == backward.microbatch;
+    return !own || !step_token_receives(l->in->schedule, l->in->rank, backward);
+}
+
 /* M4: after each step (a warm-up F, a pair F B, a cool-down B) one blocking exchange of all that the step
  * sends and all that the next step receives. */
 static void
@@ -304,19 +328,14 @@ lower_fused(Lowering *l)
 {
     guint warm_up = n_warm_up(l), n = l->tokens->len;
     for (guint i = 0, next; i < n; i = next) {
-        gboolean pair = i >= warm_up && i + 1 < n && token_at(l, i).kind == SCHEDULE_F &&
-                        token_at(l, i + 1).kind != SCHEDULE_F;
-        next = i + (pair ? 2 : 1);
+        next = i + (is_pair(l, i, warm_up) ? 2 : 1);
         for (guint j = i; j < next; j++) {
             post_receive(l, j);
             await_receive(l, STEP_SLOT_COMPUTE, j);
         }
         for (guint j = i; j < next; j++)
             run_token(l, j);
-        gboolean next_pair = next >= warm_up && next + 1 < n &&
-                             token_at(l, next).kind == SCHEDULE_F &&
-                             token_at(l, next + 1).kind != SCHEDULE_F;
-        guint end = MIN(n, next + (next_pair ? 2 : 1));
+        guint end = MIN(n, next + (is_pair(l, next, warm_up) ? 2 : 1));
         for (guint j = i; j < next; j++)
             post_send(l, j);
         for (guint j = next; j < end; j++)
@@ -332,10 +351,8 @@ lower_fused(Lowering *l)
 static void
 count_tokens(Lowering *l)
 {
-    for (guint i = 0; i < l->tokens->len; i++) {
-        ScheduleToken token = token_at(l, i);
-        l->remaining[token.kind * l->in->schedule->n_stages + token.stage]++;
-    }
+    for (guint i = 0; i < l->tokens->len; i++)
+        ++*remaining_of(l, token_at(l, i));
 }
 
 static void

@@ -32,7 +32,8 @@ typedef struct {
     const Schedule *schedule;
     guint rank; /* pipeline rank */
     PlanP2p p2p; /* not AUTO */
-    /* The template of a token's ops; `first`/`last`: of its kind on its stage in this rank's list. */
+    /* The template of a token's ops; `first`/`last`: of its kind on its stage in this rank's list, where
+     * the last of B and W together is the last of both. */
     const SimTemplate *(*token)(void *user, ScheduleToken token, gboolean first, gboolean last);
     /* The message between stage `boundary` and boundary + 1, the same in both directions. */
     SimWork (*wire)(void *user, guint boundary);

@@ -92,6 +92,7 @@ build_program(StepBuild *b, StepClass *class)
         .due = g_array_new(FALSE, FALSE, sizeof(Due)),
     };
     gboolean blocking = b->p2p == PLAN_P2P_BLOCKING || b->p2p == PLAN_P2P_FUSED;
+    gint64 sync_ns = step_work((double)b->plan->system->sync_ns).duration_ns;
     StepLowering lowering = {
         .schedule = b->schedule,
         .rank = class->pp_rank,
@@ -99,7 +100,7 @@ build_program(StepBuild *b, StepClass *class)
         .token = token_template,
         .wire = wire_work,
         .after = after_token,
-        .sync_ns = blocking && b->plan->spec.p2p_sync ? b->plan->system->sync_ns : 0,
+        .sync_ns = blocking && b->plan->spec.p2p_sync ? sync_ns : 0,
         .wire_tag = b->wire_tag,
         .sync_tag = b->sync_tag,
         .user = &p,

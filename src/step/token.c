@@ -15,8 +15,9 @@ add_scatter_gather(StepBuild *b, SimTemplate *t, const StepClass *class, Schedul
     guint gather = step_add_collective(b, t, "pipeline_gather", STEP_PP, STEP_SLOT_TP, STEP_PORT_TP,
                                        NET_ALL_GATHER, class->tp,
                                        plan_p2p_bytes(plan) * plan->spec.tp, TRUE);
-    sim_template_wait_slot(t, gather, STEP_SLOT_RECV_F);
-    sim_template_wait_slot(t, gather, STEP_SLOT_RECV_B);
+    /* Not for the other direction: its next message may depend on what this token sends. */
+    sim_template_wait_slot(t, gather,
+                           token.kind == SCHEDULE_F ? STEP_SLOT_RECV_F : STEP_SLOT_RECV_B);
 }
 
 /* What autograd left in the 16-bit gradient is added to the main gradient: reads both, writes one. */
@@ -26,8 +27,8 @@ add_accumulation(StepBuild *b, SimTemplate *t, gint64 parameters, LlmPass pass)
     const PlanSpec *spec = &b->plan->spec;
     if (spec->gradient_fusion || pass == LLM_PASS_INPUT_GRAD || parameters <= 0)
         return;
-    gint64 element = cluster_dtype_bytes(spec->dtype);
-    gint64 main_element = spec->gradient_fp32 ? 4 : element;
+    gint64 element = plan_parameter_bytes(b->plan);
+    gint64 main_element = plan_gradient_bytes(b->plan);
     step_add_memory(b, t, "grad_accumulate", STEP_COMPUTE, COST_ADD,
                     (double)(parameters * (2 * main_element + element)), TRUE);
 }
