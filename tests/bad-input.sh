@@ -31,6 +31,7 @@ printf '%s\na,A100,8\n' $header >short-row.csv
 printf '%s\na,Abacus,8,24,1024,16,1024,50257,1,1,8,1,8,1\n' $header >no-gpu.csv
 printf '0F0,0Q0\n' >letter.csv
 printf '0F0\n' >half.csv
+printf '0F0,0B0\n1F0,1B0\n' >two-ranks.csv
 touch unwritable && chmod a-w unwritable
 cd "$room/work" && ln -s ../in/* . || exit 1
 
@@ -61,6 +62,8 @@ told() {
 told rnu
 told nosuch --tp 8
 told help nosuch
+told help run word
+told --version word
 told --bogus
 told --tpp 8
 told -q
@@ -150,6 +153,7 @@ told --microbatches 2 -o /dev/full
 told --microbatches 2 -o ''
 told --microbatches 2 --trace nosuch/trace.json
 told --microbatches 2 --trace folder
+told --microbatches 2 --trace ''
 told --microbatches 2 --trace /dev/full
 told --plot picture.pdf
 told --microbatches 2 --plot nosuch/picture.svg
@@ -161,11 +165,14 @@ told --schedule letter.csv
 told --schedule half.csv
 told --schedule binary.csv
 told --schedule interleaved
+told schedules --schedule two-ranks.csv --pp 4
+told schedules --schedule two-ranks.csv --microbatches 2
 told schedules --pp 4
 told schedules --pp 0 --microbatches 4
 told schedules --pp 4 --microbatches 4 --unit F=x
 told schedules --pp 4 --microbatches 4 --unit Q=1
 told schedules --pp 4 --microbatches 4 --unit ''
+told schedules --pp 4 --microbatches 4 --unit F=1,F=2
 told schedules --pp 4 --microbatches 4 --unit F=1/0
 told schedules --pp 4 --microbatches 4 --unit F=nan
 told schedules --pp 4 --microbatches 4 --unit F=-1
@@ -189,6 +196,8 @@ told sweep --microbatches '1..64*1'
 told sweep --microbatches 1..64:0
 told sweep --microbatches 1,2 --plot picture.pdf
 told sweep --microbatches 1,2 --plot-quantity nosuch
+told sweep --microbatches 1,2 --plot-quantity mfu
+told sweep --tp ..8
 told run --tp 1,2
 # measured runs
 told validate
@@ -203,6 +212,7 @@ told validate binary.csv
 told validate --tolerance much number.csv
 told validate --tolerance -5% number.csv
 told validate --where gpu number.csv
+told validate --where nosuch=1 number.csv
 
 # Standard output that has no room is an error, too.
 n=$((n + 1))

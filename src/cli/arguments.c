@@ -44,7 +44,7 @@ cli_parse_number(const char *option, const char *text, double *ret_value, GError
     double value = g_ascii_isdigit(text[0]) ? g_ascii_strtod(text, &end) : NAN;
     if (!isfinite(value) || *end != '\0') {
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
-                    "%s: '%s' is not a number; write a decimal, as %s 1.0", option, text, option);
+                    "%s: '%s' is not a number of 0 or more; write a decimal, as %s 1.0", option, text, option);
         return FALSE;
     }
     *ret_value = value;
@@ -68,7 +68,7 @@ cli_parse_choice(const char *option, const char *text, const char *const *choice
     return FALSE;
 }
 
-/* The long options of the help text: the only list that has them all. */
+/* The long options of the help text, without dashes: the only list that has them all. */
 static GPtrArray *
 known_options(const char *help)
 {
@@ -76,7 +76,7 @@ known_options(const char *help)
     for (const char *p = strstr(help, "--"); p != NULL; p = strstr(p, "--")) {
         gsize n = 2 + strspn(p + 2, "abcdefghijklmnopqrstuvwxyz0123456789-");
         if (n > 2)
-            g_ptr_array_add(names, g_strndup(p, n));
+            g_ptr_array_add(names, g_strndup(p + 2, n - 2));
         p += n;
     }
     g_ptr_array_add(names, NULL);
@@ -93,7 +93,10 @@ retell(const CliArguments *arguments, GOptionContext *context, const GError *cau
         g_autofree char *help = g_option_context_get_help(context, FALSE, NULL);
         g_autoptr(GPtrArray) known = known_options(help);
         g_autofree char *name = g_strndup(word, strcspn(word, "="));
-        g_autofree char *hint = conf_hint(name, (const char *const *)known->pdata);
+        const char *bare = name + strspn(name, "-");
+        const char *near = conf_near_miss(bare, (const char *const *)known->pdata);
+        g_autofree char *hint =
+            near != NULL ? g_strdup_printf("; did you mean '--%s'?", near) : g_strdup("");
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
                     "%s: not an option of '%s'%s; 'dtsim help %s' lists them", name,
                     arguments->command, hint, arguments->command);

@@ -41,6 +41,12 @@ axis_append_range(CliAxis *axis, const char *name, const char *part, GError **er
     const char *rest = dots + 2;
     gsize n = strcspn(rest, ":*");
     g_autofree char *last = g_strndup(rest, n);
+    if (first[0] == '\0' || last[0] == '\0') {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "%s: range '%s' has no %s; write both ends, as %s 1..64", name, part,
+                    first[0] == '\0' ? "start" : "end", name);
+        return FALSE;
+    }
     gint64 from, to, step = 1;
     if (!cli_parse_count(name, first, o->min, o->max, &from, error) ||
         !cli_parse_count(name, last, o->min, o->max, &to, error))

@@ -69,13 +69,17 @@ cli_case_new(const CliMachine *machine, const LlmShape *shape, const PlanSpec *s
     g_autoptr(CliCase) c = g_new0(CliCase, 1);
     c->machine = machine;
     c->shape = shape;
-    c->plan = plan_new(spec, shape, machine->system, error);
+    PlanSpec named = *spec;
+    if (type != NULL)
+        named.schedule = type->name; /* an alias runs as what it stands for */
+    c->plan = plan_new(&named, shape, machine->system, error);
     if (c->plan == NULL)
         return NULL;
     c->schedule = file ? schedule_from_file(spec->schedule, c->plan, error)
                        : schedule_from_type(type, spec, c->plan, error);
     if (c->schedule == NULL)
         return NULL;
+    plan_set_placement(c->plan, c->schedule->rank_of);
     return g_steal_pointer(&c);
 }
 

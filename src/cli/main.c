@@ -85,10 +85,20 @@ unknown_command(const char *name)
 }
 
 static int
+stands_alone(const char *what, const char *word)
+{
+    g_autoptr(GError) error =
+        g_error_new(CLI_ERROR, CLI_ERROR_USAGE, "'%s': unexpected word; write %s", word, what);
+    return complain(error);
+}
+
+static int
 help_of(int argc, char **argv)
 {
     if (argc < 2)
         return help();
+    if (argc > 2)
+        return stands_alone("dtsim help COMMAND", argv[2]);
     const CliCommand *command = command_find(argv[1]);
     if (command == NULL)
         return unknown_command(argv[1]);
@@ -103,7 +113,9 @@ main(int argc, char **argv)
     if (argc < 2 || argv[1][0] == '-') {
         if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
             return help();
-        if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+            if (argc > 2)
+                return stands_alone("dtsim --version alone", argv[2]);
             g_autoptr(GString) text = g_string_new("dtsim " PACKAGE_VERSION "\n");
             return print(text);
         }

@@ -66,6 +66,11 @@ run_run(int argc, char **argv, GError **error)
                            own, argc, argv, &done, error) ||
         done)
         return CLI_DONE;
+    if (trace != NULL && trace[0] == '\0') {
+        g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
+                            "--trace: is empty; write --trace FILE");
+        return CLI_USAGE;
+    }
     if (plot_path != NULL && !report_plot_format(plot_path, NULL, error))
         return CLI_USAGE;
     g_autoptr(ReportGantt) gantt =

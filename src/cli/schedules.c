@@ -152,6 +152,28 @@ simulate(ReportTextbook *t, const Schedule *schedule, const ScheduleType *type, 
     return TRUE;
 }
 
+/* What a file says stands; a count beside it that differs is an error. */
+static gboolean
+counts_agree(const Wish *w, const Schedule *schedule, GError **error)
+{
+    const struct {
+        const char *name;
+        gint64 asked, there;
+    } counts[] = {{"pp", w->pp, schedule->params.pp},
+                  {"microbatches", w->microbatches, schedule->params.microbatches},
+                  {"vpp", w->vpp, schedule->params.vpp}};
+    for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
+        if (counts[i].asked == 0 || counts[i].asked == counts[i].there)
+            continue;
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "--%s: %" G_GINT64_FORMAT " and %s is for %" G_GINT64_FORMAT
+                    "; leave --%s out",
+                    counts[i].name, counts[i].asked, w->schedule, counts[i].there, counts[i].name);
+        return FALSE;
+    }
+    return TRUE;
+}
+
 /* One schedule that was asked for by name: refusal is an error. */
 static gboolean
 run_one(const Wish *w, const CliUnits *u, const ScheduleParams *params, GPtrArray *rows,
@@ -161,6 +183,8 @@ run_one(const Wish *w, const CliUnits *u, const ScheduleParams *params, GPtrArra
     g_autoptr(Schedule) schedule = NULL;
     if (g_str_has_suffix(w->schedule, ".csv")) {
         schedule = schedule_load_csv(w->schedule, error);
+        if (schedule != NULL && !counts_agree(w, schedule, error))
+            return FALSE;
     } else {
         type = schedule_find(w->schedule, error);
         schedule = type != NULL ? schedule_new(type, params, error) : NULL;
@@ -171,7 +195,8 @@ run_one(const Wish *w, const CliUnits *u, const ScheduleParams *params, GPtrArra
     g_ptr_array_add(rows, t);
     if (!simulate(t, schedule, type, u, error))
         return FALSE;
-    t->name = type != NULL ? type->name : w->schedule;
+    const char *slash = strrchr(w->schedule, '/');
+    t->name = type != NULL ? type->name : slash != NULL ? slash + 1 : w->schedule;
     if (w->dump == NULL)
         return TRUE;
     g_autofree char *csv = schedule_format_csv(schedule);

@@ -87,6 +87,17 @@ append_system(GString *out, const ClusterSystem *system)
     }
 }
 
+/* The fewest digits that read back as this number. */
+static char *
+shortest(double value)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    g_ascii_formatd(text, sizeof text, "%.15g", value);
+    if (g_ascii_strtod(text, NULL) != value)
+        g_ascii_dtostr(text, sizeof text, value);
+    return g_strdup(text);
+}
+
 static void
 append_model(GString *out, const LlmShape *shape)
 {
@@ -100,7 +111,10 @@ append_model(GString *out, const LlmShape *shape)
         JsonNode *value = json_object_get_member(object, l->data);
         if (!JSON_NODE_HOLDS_VALUE(value))
             continue;
-        g_autofree char *json = json_to_string(value, FALSE);
+        g_autofree char *json =
+            json_node_get_value_type(value) == G_TYPE_DOUBLE
+                ? shortest(json_node_get_double(value))
+                : json_to_string(value, FALSE);
         const char *plain = json_node_get_value_type(value) == G_TYPE_STRING
                                 ? json_node_get_string(value)
                                 : json;

@@ -20,12 +20,14 @@ typedef struct {
     CliFormat format;
     char *plot;
     guint quantity;
+    gboolean quantity_given;
 } Wish;
 
 static gboolean
 quantity_set(const char *name, const char *text, gpointer user, GError **error)
 {
     Wish *w = user;
+    w->quantity_given = TRUE;
     return cli_parse_choice(name, text, report_sweep_quantities, &w->quantity, error);
 }
 
@@ -130,13 +132,48 @@ sweep(CliInputs *in, ReportSweep *sweep_, GError **error)
     return n_ran > 0;
 }
 
+/* Model, system and the counts that are the same at every point. Caller frees. */
+static char *
+title_of(const CliInputs *in)
+{
+    static const char *const names[] = {"tp", "pp", "dp", "vpp", "micro-batch-size", "microbatches",
+                                        "global-batch-size", "gpus", NULL};
+    GString *title = g_string_new(in->model != NULL ? in->model : CLI_DEFAULT_MODEL);
+    g_string_append_printf(title, " on %s", in->system != NULL ? in->system : CLI_DEFAULT_SYSTEM);
+    const char *before = ": ";
+    if (in->schedule != NULL) {
+        g_string_append_printf(title, ": %s", in->schedule);
+        before = ", ";
+    }
+    for (guint i = 0; names[i] != NULL; i++) {
+        for (guint k = 0; k < in->given->len; k++) {
+            const CliOption *o = g_array_index(in->given, const CliOption *, k);
+            if (strcmp(o->name, names[i]) != 0 || cli_inputs_is_axis(in, o->name))
+                continue;
+            g_string_append_printf(title, "%s%s %" G_GINT64_FORMAT, before, o->name,
+                                   G_STRUCT_MEMBER(gint64, in, o->offset));
+            before = ", ";
+        }
+    }
+    return g_string_free(title, FALSE);
+}
+
+/* A curve of zeros is rarely what was meant. */
+static void
+warn_of_no_bubble(const ReportSweep *result)
+{
+    for (guint i = 0; i < result->points->len; i++)
+        if (g_array_index(result->points, ReportPoint, i).bubble_fraction > 0)
+            return;
+    g_printerr("dtsim: note: every bubble is 0, there is no pipeline; write --pp 8 for one\n");
+}
+
 static gboolean
 finish(const Wish *w, const ReportSweep *result, GError **error)
 {
-    const CliInputs *in = w->in;
-    g_autofree char *title = g_strdup_printf(
-        "%s on %s", in->model != NULL ? in->model : CLI_DEFAULT_MODEL,
-        in->system != NULL ? in->system : CLI_DEFAULT_SYSTEM);
+    g_autofree char *title = title_of(w->in);
+    if (w->plot != NULL && w->quantity == 0)
+        warn_of_no_bubble(result);
     if (w->plot != NULL && !report_sweep_plot(result, w->quantity, title, w->plot, error))
         return FALSE;
     g_autoptr(GString) out = g_string_new(NULL);
@@ -160,6 +197,11 @@ wish_run(Wish *w, int argc, char **argv, GError **error)
         return FALSE;
     if (helped)
         return TRUE;
+    if (w->quantity_given && w->plot == NULL) {
+        g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
+                            "--plot-quantity: there is no picture; add --plot FILE");
+        return FALSE;
+    }
     if (!axes_check(w->in, error) ||
         (w->plot != NULL && !report_plot_format(w->plot, NULL, error)))
         return FALSE;

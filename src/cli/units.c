@@ -82,12 +82,18 @@ part_parse(const char *part, Fraction *values, gboolean *given, GError **error)
         if (strncmp(part, names[i], (gsize)(equals - part)) != 0 ||
             strlen(names[i]) != (gsize)(equals - part))
             continue;
+        if (given[i]) {
+            g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE, "--unit: %s is there twice; remove one",
+                        names[i]);
+            return FALSE;
+        }
         if (fraction_parse(equals + 1, &values[i])) {
             given[i] = TRUE;
             return TRUE;
         }
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
-                    "--unit: %s: '%s' is not a number; write a decimal or a fraction, as %s=5/2",
+                    "--unit: %s: '%s' is not a number of 0 or more; write a decimal or a fraction, "
+                    "as %s=5/2",
                     names[i], equals + 1, names[i]);
         return FALSE;
     }
@@ -135,7 +141,12 @@ cli_units_parse(const char *text, CliUnits *ret_units, GError **error)
 {
     Fraction v[N_NAMES] = {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}};
     gboolean given[N_NAMES] = {FALSE};
-    g_auto(GStrv) parts = g_strsplit(text[0] != '\0' ? text : " ", ",", -1);
+    g_auto(GStrv) parts = g_strsplit(text, ",", -1);
+    if (parts[0] == NULL) {
+        g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
+                            "--unit: is empty; write for example --unit F=1,I=1,W=1,comm=0");
+        return FALSE;
+    }
     for (guint i = 0; parts[i] != NULL; i++)
         if (!part_parse(parts[i], v, given, error))
             return FALSE;

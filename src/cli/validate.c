@@ -124,6 +124,22 @@ predict(Validation *v, CliMeasured *m, ReportValidated *row, GError **error)
     return TRUE;
 }
 
+/* A column that --where names and the file lacks is a slip of the pen, not an empty choice. */
+static gboolean
+where_check(const Validation *v, const CliMeasurements *m, GError **error)
+{
+    for (guint i = 0; i < v->where->len; i++) {
+        const char *text = v->where->pdata[i];
+        g_autofree char *column = g_strndup(text, strcspn(text, "="));
+        guint index;
+        if (!conf_table_need_column(m->table, column, &index, error)) {
+            g_prefix_error(error, "--where: ");
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
 static gboolean
 is_wanted(const Validation *v, const CliMeasurements *m, guint row)
 {
@@ -169,7 +185,7 @@ table_run(Validation *v, const char *path, GError **error)
         return FALSE;
     g_ptr_array_add(v->tables, table);
     CliMeasurements m = {0};
-    gboolean ok = cli_measurements_init(&m, table, error);
+    gboolean ok = cli_measurements_init(&m, table, error) && where_check(v, &m, error);
     guint n = conf_table_n_rows(table);
     CliProgress progress = cli_progress_start(path, n);
     for (guint i = 0; ok && i < n; i++) {

@@ -83,6 +83,11 @@ resolve_microbatches(PlanSpec *spec, GPtrArray *remarks, GError **error)
                            " replicas x " PLAN_D " microbatches are more than " PLAN_D
                            " sequences; lower one",
                            spec->micro_batch, spec->dp, MAX(spec->microbatches, 1), LIMIT);
+    if (spec->micro_batch > LIMIT / spec->seq)
+        return plan_refuse(error,
+                           "--micro-batch-size: " PLAN_D " sequences of " PLAN_D
+                           " tokens are more than " PLAN_D " tokens; lower it or --seq-length",
+                           spec->micro_batch, spec->seq, LIMIT);
     if (spec->global_batch == 0 && spec->microbatches == 0) {
         gint64 unit = replica_step * (spec->vpp > 1 ? spec->group : 1);
         spec->global_batch = round_up(DEFAULT_GLOBAL_BATCH, unit);

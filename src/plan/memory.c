@@ -30,8 +30,8 @@ plan_stage_parameters(const Plan *plan, gint64 stage)
         n += embedding_rows(plan) * shape->hidden + p.position + p.embedding_norm;
     if (stage == plan->n_stages - 1) {
         n += p.final_norm;
-        if (!shape->tied ||
-            plan->spec.pp > 1) /* the head, or the last stage's copy of the embedding */
+        if (!shape->tied || plan->rank_of[0] != plan->rank_of[stage])
+            /* the head, or its rank's copy of the embedding */
             n += embedding_rows(plan) * shape->hidden;
         if (shape->head_bias)
             n += embedding_rows(plan);
@@ -45,8 +45,9 @@ plan_rank_parameters(const Plan *plan, gint64 pp_rank)
     gint64 n = 0;
 
     g_assert(pp_rank >= 0 && pp_rank < plan->spec.pp);
-    for (gint64 c = 0; c < plan->spec.vpp; c++)
-        n += plan_stage_parameters(plan, c * plan->spec.pp + pp_rank);
+    for (gint64 s = 0; s < plan->n_stages; s++)
+        if (plan->rank_of[s] == pp_rank)
+            n += plan_stage_parameters(plan, s);
     return n;
 }
 
@@ -131,11 +132,13 @@ plan_static_memory_of(const Plan *plan, gint64 pp_rank, const gint64 *stages, gu
 PlanStaticMemory
 plan_static_memory(const Plan *plan, gint64 pp_rank)
 {
-    g_autofree gint64 *stages = g_new(gint64, plan->spec.vpp);
+    g_autofree gint64 *stages = g_new(gint64, plan->n_stages);
+    guint n = 0;
 
-    for (gint64 c = 0; c < plan->spec.vpp; c++)
-        stages[c] = c * plan->spec.pp + pp_rank;
-    return plan_static_memory_of(plan, pp_rank, stages, (guint)plan->spec.vpp, 1);
+    for (gint64 s = 0; s < plan->n_stages; s++)
+        if (plan->rank_of[s] == pp_rank)
+            stages[n++] = s;
+    return plan_static_memory_of(plan, pp_rank, stages, n, 1);
 }
 
 static gint64

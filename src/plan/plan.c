@@ -144,6 +144,9 @@ plan_new(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem *syste
     plan->gpus = plan->spec.gpus;
     plan->nodes = (plan->gpus + system->gpus_per_node - 1) / system->gpus_per_node;
     plan->n_stages = plan->spec.pp * plan->spec.vpp;
+    plan->rank_of = g_new(guint, plan->n_stages);
+    for (gint64 s = 0; s < plan->n_stages; s++)
+        plan->rank_of[s] = (guint)(s % plan->spec.pp);
     plan->vocab_padded = llm_padded_vocab(shape, 128 * plan->spec.tp);
     plan->tokens = plan->spec.global_batch * plan->spec.seq;
     plan->cut = cut_of(plan);
@@ -151,10 +154,20 @@ plan_new(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem *syste
 }
 
 void
+plan_set_placement(Plan *plan, const guint *rank_of)
+{
+    for (gint64 s = 0; s < plan->n_stages; s++) {
+        g_assert(rank_of[s] < plan->spec.pp);
+        plan->rank_of[s] = rank_of[s];
+    }
+}
+
+void
 plan_free(Plan *plan)
 {
     if (plan == NULL)
         return;
+    g_free(plan->rank_of);
     g_free(plan->layers);
     g_clear_pointer(&plan->remarks, g_ptr_array_unref);
     g_free(plan);

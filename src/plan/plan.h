@@ -72,6 +72,7 @@ typedef struct {
     LlmCut cut;
     gint64 gpus, nodes;
     gint64 n_stages; /* pp*vpp */
+    guint *rank_of;  /* [n_stages] pipeline rank of each global stage */
     gint64 *layers;  /* [n_stages] transformer layers of each global stage; sums to shape->layers */
     gint64 vocab_padded;
     gint64 tokens; /* per iteration, all replicas */
@@ -87,6 +88,9 @@ Plan *plan_new(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem 
                GError **error);
 void plan_free(Plan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Plan, plan_free)
+/* Stages go round the ranks (stage s on rank s mod pp) until a schedule places them otherwise; copies
+ * `rank_of`, [n_stages]. */
+void plan_set_placement(Plan *plan, const guint *rank_of);
 /* The resolved plan as "option = value" lines with the names of the command line, remarks as '#'
  * lines. Caller frees. */
 char *plan_print(const Plan *plan);

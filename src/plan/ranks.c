@@ -43,10 +43,11 @@ axes_of(PlanGroup group, gboolean *tp, gboolean *cp, gboolean *dp, gboolean *pp)
 static void
 add_embedding_group(const Plan *plan, PlanPlace place, GArray *members)
 {
-    gint64 last = plan->spec.pp - 1;
+    guint first = plan->rank_of[0], last = plan->rank_of[plan->n_stages - 1];
+    guint ends[] = {MIN(first, last), MAX(first, last)};
 
-    for (gint64 pp = 0; pp <= last; pp += MAX(last, 1)) {
-        place.pp = pp;
+    for (guint i = 0; i < (first == last ? 1 : 2); i++) {
+        place.pp = ends[i];
         guint rank = plan_rank(plan, place);
         g_array_append_val(members, rank);
     }

@@ -74,6 +74,29 @@ report_gantt_text(const ReportGantt *gantt, gint64 unit, guint zoom, GString *ou
     }
 }
 
+/* Whether the box has room for its number: a digit is 1/190 of the width, with a margin. */
+static gboolean
+label_fits(const ReportGantt *gantt, const Box *box)
+{
+    guint digits = 1;
+    for (guint m = box->token.microbatch; m >= 10; m /= 10)
+        digits++;
+    return (double)(box->end - box->start) * 190 >= (double)gantt->end * (digits + 0.3);
+}
+
+/* Numbers on a few boxes of a kind tell nothing: those that fit, when nearly all do, or none. */
+static gboolean
+kind_is_labelled(const ReportGantt *gantt, guint kind)
+{
+    guint n = 0, n_fit = 0;
+    for (guint i = 0; i < gantt->boxes->len; i++) {
+        const Box *box = &g_array_index(gantt->boxes, Box, i);
+        n += box->token.kind == kind;
+        n_fit += box->token.kind == kind && label_fits(gantt, box);
+    }
+    return 10 * n_fit >= 9 * n;
+}
+
 static void
 append_number(GString *data, double x)
 {
@@ -85,13 +108,11 @@ append_number(GString *data, double x)
 gboolean
 report_gantt_plot(const ReportGantt *gantt, const char *title, const char *path, GError **error)
 {
-    /* Labels only where they fit: about 7 columns of text of 1/160 of the width each. */
-    gint64 narrow = gantt->end / 90;
     gboolean seconds = gantt->end >= 2000000000;
     double unit = seconds ? 1e9 : 1e6;
     g_autoptr(GString) data = g_string_new(NULL);
     for (guint kind = 0; kind < 4; kind++) {
-        gboolean any = FALSE;
+        gboolean any = FALSE, labelled = kind_is_labelled(gantt, kind);
         for (guint i = 0; i < gantt->boxes->len; i++) {
             const Box *box = &g_array_index(gantt->boxes, Box, i);
             if (box->token.kind != kind)
@@ -102,7 +123,8 @@ report_gantt_plot(const ReportGantt *gantt, const char *title, const char *path,
             g_string_append_printf(data, "%c\t%u", kind_letters[kind], box->rank);
             append_number(data, (double)box->start / unit);
             append_number(data, (double)box->end / unit);
-            if (box->end - box->start >= narrow)
+            g_string_append_printf(data, "\t%u", box->token.stage / gantt->n_ranks);
+            if (labelled && label_fits(gantt, box))
                 g_string_append_printf(data, "\t%u\n", box->token.microbatch);
             else
                 g_string_append(data, "\t-\n");

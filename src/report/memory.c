@@ -28,6 +28,8 @@ report_memory_text(const ReportRun *run, GString *out)
         report_table_cell(table, "%s", report_fixed((double)s->peak_bytes / 1e9, 3).text);
     }
     report_table_print(table, 2, out);
+    if (run->plan->spec.vpp > 1)
+        g_string_append(out, "  in flight: microbatches of one chunk\n");
     g_string_append(out, "\nWorst\n");
     report_append_memory(run, out);
 }

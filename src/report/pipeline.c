@@ -63,4 +63,6 @@ report_append_pipeline(const ReportRun *run, GString *out)
                            report_time((double)r->makespan_ns * 1e-9).text,
                            report_time((double)r->max_span_ns * 1e-9).text);
     append_stages(r, out);
+    if (run->plan->spec.vpp > 1)
+        g_string_append(out, "  in flight: microbatches of one chunk\n");
 }

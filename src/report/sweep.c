@@ -142,23 +142,24 @@ report_sweep(const ReportSweep *sweep, const char *format, GString *out)
         sweep_text(sweep, out);
 }
 
-/* One curve: the points whose second axis has this value. */
+/* One curve along axis `x`: the points whose other axis has this value. */
 static void
-append_curve(const ReportSweep *sweep, guint quantity, gint64 second, GString *data)
+append_curve(const ReportSweep *sweep, guint quantity, guint x, gint64 other, GString *data)
 {
+    const char *curve = sweep->axes[1 - x];
     gboolean any = FALSE;
     for (guint i = 0; i < sweep->points->len; i++) {
         const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
-        if (p->refused != NULL || (sweep->axes[1] != NULL && p->at[1] != second))
+        if (p->refused != NULL || (curve != NULL && p->at[1 - x] != other))
             continue;
         if (!any && data->len > 0)
             g_string_append(data, "\n\n");
         double closed = quantity == 0 ? p->closed_form_bubble : NAN;
-        g_string_append_printf(data, G "\t%s\t%s\t", p->at[0],
+        g_string_append_printf(data, G "\t%s\t%s\t", p->at[x],
                                report_plain(value_of(p, quantity), 9).text,
                                isnan(closed) ? "NaN" : report_plain(closed, 9).text);
-        if (sweep->axes[1] != NULL)
-            g_string_append_printf(data, "%s " G "\n", sweep->axes[1], second);
+        if (curve != NULL)
+            g_string_append_printf(data, "%s " G "\n", curve, other);
         else
             g_string_append(data, "simulated\n");
         any = TRUE;
@@ -170,16 +171,16 @@ report_sweep_plot(const ReportSweep *sweep, guint quantity, const char *title, c
                   GError **error)
 {
     g_autoptr(GString) data = g_string_new(NULL);
-    gint64 first = g_array_index(sweep->points, ReportPoint, 0).at[0];
-    for (guint i = 0; i < sweep->points->len; i++) {
-        const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
-        if (p->at[0] != first)
-            break;
-        append_curve(sweep, quantity, p->at[1], data);
-        if (sweep->axes[1] == NULL)
-            break;
-    }
+    const ReportPoint *points = (const ReportPoint *)(gpointer)sweep->points->data;
+    guint n = sweep->points->len, n_inner = 1;
+    while (sweep->axes[1] != NULL && n_inner < n && points[n_inner].at[0] == points[0].at[0])
+        n_inner++;
+    /* The axis with more points lies along; the other makes the curves. */
+    guint x = n_inner > n / n_inner ? 1 : 0;
+    guint step = x == 0 ? 1 : n_inner;
+    for (guint i = 0; i < (x == 0 ? n_inner : n); i += step)
+        append_curve(sweep, quantity, x, points[i].at[1 - x], data);
     g_autofree char *words =
-        g_strdup_printf("%s\t%s\t%s\t%d", title, sweep->axes[0], labels[quantity], quantity == 0);
+        g_strdup_printf("%s\t%s\t%s\t%d", title, sweep->axes[x], labels[quantity], quantity == 0);
     return report_plot("sweep.gp", data, words, path, error);
 }

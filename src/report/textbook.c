@@ -126,8 +126,10 @@ textbook_text(const GPtrArray *rows, const char *units, GString *out)
     static const char *const heads[] = {"schedule",   "makespan",   "by formula", "busy",
                                         "max span", "idle/total", "idle/ideal", "in flight", NULL};
     const ReportTextbook *first = rows->pdata[0];
-    g_string_append_printf(out, "%u pipeline ranks, %u microbatches, %u chunk%s a rank; %s\n\n",
-                           first->params.pp, first->params.microbatches, first->params.vpp,
+    g_string_append_printf(out, "%u pipeline rank%s, %u microbatch%s, %u chunk%s a rank; %s\n\n",
+                           first->params.pp, first->params.pp == 1 ? "" : "s",
+                           first->params.microbatches, first->params.microbatches == 1 ? "" : "es",
+                           first->params.vpp,
                            first->params.vpp == 1 ? "" : "s", units);
     g_autoptr(ReportTable) table = report_table_new("lrrrrrrr", heads);
     guint n = 0;
@@ -140,6 +142,8 @@ textbook_text(const GPtrArray *rows, const char *units, GString *out)
     }
     if (n > 0)
         report_table_print(table, 2, out);
+    if (n > 0 && first->params.vpp > 1)
+        g_string_append(out, "  in flight: microbatches of one chunk\n");
     for (guint i = 0; i < rows->len; i++) {
         const ReportTextbook *t = rows->pdata[i];
         if (t->refused == NULL)
@@ -156,7 +160,7 @@ textbook_text(const GPtrArray *rows, const char *units, GString *out)
     }
     if (any)
         g_string_append(out, "\n  F forward, B backward, I input gradient, W weight gradient, of "
-                             "which microbatch\n  (last digit where narrow); . idle\n");
+                             "which microbatch\n  (its last digits, or none, where narrow); . idle\n");
 }
 
 void

@@ -16,8 +16,8 @@ struct ReportTrace {
     char *path, *temporary; /* temporary NULL: written in place (a device or pipe) */
     FILE *file;
     int failure;            /* errno of the first write that failed */
-    GHashTable *streams;    /* look-up only: "RANK STREAM" -> thread id + 1 */
-    GHashTable *ranks;      /* look-up only: rank -> number of its streams */
+    GHashTable *streams;    /* look-up only: stream -> thread id + 1, the same on every rank */
+    GHashTable *named;      /* set, look-up only: "RANK STREAM" and "RANK" that have their name */
     gboolean any;
 };
 
@@ -34,7 +34,7 @@ trace_free(ReportTrace *trace)
     g_free(trace->path);
     g_free(trace->temporary);
     g_hash_table_unref(trace->streams);
-    g_hash_table_unref(trace->ranks);
+    g_hash_table_unref(trace->named);
     g_free(trace);
 }
 
@@ -44,7 +44,7 @@ report_trace_open(const char *path, GError **error)
     ReportTrace *trace = g_new0(ReportTrace, 1);
     trace->path = g_strdup(path);
     trace->streams = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    trace->ranks = g_hash_table_new(NULL, NULL);
+    trace->named = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     GStatBuf st;
     gboolean special = g_stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
     if (special) {
@@ -90,16 +90,18 @@ begin_event(ReportTrace *trace)
     trace->any = TRUE;
 }
 
-/* The thread of a stream, named when first seen. */
+/* The thread of a stream, named when first seen; threads of one stream stand at one place on every rank. */
 static guint
 thread_of(ReportTrace *trace, guint rank, const char *stream)
 {
-    g_autofree char *key = g_strdup_printf("%u %s", rank, stream);
-    guint thread = GPOINTER_TO_UINT(g_hash_table_lookup(trace->streams, key));
-    if (thread > 0)
+    guint thread = GPOINTER_TO_UINT(g_hash_table_lookup(trace->streams, stream));
+    if (thread == 0) {
+        thread = g_hash_table_size(trace->streams) + 1;
+        g_hash_table_insert(trace->streams, g_strdup(stream), GUINT_TO_POINTER(thread));
+    }
+    if (!g_hash_table_add(trace->named, g_strdup_printf("%u %s", rank, stream)))
         return thread - 1;
-    guint n = GPOINTER_TO_UINT(g_hash_table_lookup(trace->ranks, GUINT_TO_POINTER(rank)));
-    if (n == 0) {
+    if (g_hash_table_add(trace->named, g_strdup_printf("%u", rank))) {
         begin_event(trace);
         fprintf(trace->file,
                 "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"args\":{\"name\":\"rank "
@@ -110,10 +112,8 @@ thread_of(ReportTrace *trace, guint rank, const char *stream)
     begin_event(trace);
     fprintf(trace->file,
             "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":%s}}",
-            rank, n, name);
-    g_hash_table_insert(trace->streams, g_steal_pointer(&key), GUINT_TO_POINTER(n + 1));
-    g_hash_table_insert(trace->ranks, GUINT_TO_POINTER(rank), GUINT_TO_POINTER(n + 1));
-    return n;
+            rank, thread - 1, name);
+    return thread - 1;
 }
 
 void

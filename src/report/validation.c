@@ -5,6 +5,7 @@
 
 #include "report/json_number.h"
 #include "report/number.h"
+#include "report/section.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -297,9 +298,10 @@ validation_text(const GArray *rows, guint worst, GString *out)
         g_string_append_printf(out, "; ran out of memory: %u of %u predicted not to fit", oom.right,
                                oom.n);
     g_string_append_printf(out, "\nskipped: %u of %u rows\n", count_skipped(rows, NULL), rows->len);
-    for (guint i = 0; i < reasons->len; i++)
-        g_string_append_printf(out, "  %4u  %s\n", count_skipped(rows, reasons->pdata[i]),
-                               (const char *)reasons->pdata[i]);
+    for (guint i = 0; i < reasons->len; i++) {
+        g_autofree char *head = g_strdup_printf("  %4u  ", count_skipped(rows, reasons->pdata[i]));
+        report_paragraph(out, head, reasons->pdata[i]);
+    }
 }
 
 void

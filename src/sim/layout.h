@@ -9,9 +9,6 @@
 
 #include "sim/program.h"
 
-/* Times stay below this, so that one more duration cannot overflow (73 years). */
-#define SIM_TIME_LIMIT_NS (G_MAXINT64 / 4)
-
 typedef struct {
     gint64 duration_ns;
     guint32 tag : 24;

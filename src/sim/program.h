@@ -16,6 +16,10 @@
 #define SIM_SLOTS 16
 #define SIM_LOADS 4 /* kinds of load an activity may put on resources */
 
+/* Durations and times stay below this, so that one more duration cannot overflow (73 years); a run that
+ * passes it is refused. */
+#define SIM_TIME_LIMIT_NS (G_MAXINT64 / 4)
+
 /* One piece of work: its duration when nothing disturbs it, and for shared resources the amount it
  * moves through each kind of resource during that time (e.g. bytes; unit is the caller's). */
 typedef struct {

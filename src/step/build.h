@@ -68,6 +68,8 @@ GArray *step_stages_on(const Schedule *schedule, guint pp_rank);
 /* price.c: ops with costs attached. */
 guint32 step_tag(StepBuild *b, const char *name, StepKind kind, CostBasis basis, double error_frac,
                  gboolean pipeline);
+/* Work that takes so long alone, or the longest that the engine takes: the run is then refused. */
+SimWork step_work(double ns);
 /* Adds a kernel, a memory-bound kernel or a collective to a template; returns the op's index. */
 guint step_add_memory(StepBuild *b, SimTemplate *t, const char *name, StepKind kind,
                       CostMemoryKernel kernel, double bytes, gboolean pipeline);
@@ -80,9 +82,12 @@ guint step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece pi
 double step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKind kind);
 SimWork step_wire_work(StepBuild *b, const StepClass *class, guint replica, guint boundary);
 
-/* token.c: templates of the tokens. */
-SimTemplate *step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolean first,
-                                 gboolean last);
+/* token.c: templates of the tokens. The first forward of a stage may come in parts, one for each bucket of
+ * parameters, each after the gather of its bucket. */
+SimTemplate *step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolean last);
+guint step_n_parts(const StepBuild *b, guint stage);
+SimTemplate *step_forward_part(StepBuild *b, StepClass *class, ScheduleToken token, guint part);
+SimTemplate *step_gather_template(StepBuild *b, const StepClass *class, guint stage);
 SimTemplate *step_pair_template(StepBuild *b, StepClass *class, ScheduleToken x, ScheduleToken y);
 /* gradient.c: data-parallel traffic.  Parameters of a stage come in buckets of whole layers. */
 gboolean step_reduces_in_backward(const StepBuild *b, guint stage);

@@ -16,6 +16,20 @@ group_shape(const StepBuild *b, PlanGroup kind, guint rank)
     return net_group_of(b->plan->system, (const guint *)(gpointer)members->data, members->len);
 }
 
+/* Shapes of the large groups, each found once: many ranks have the same group. */
+typedef struct {
+    NetGroup *dp;    /* [tp * pp] by (pp, tp); 0 ranks: not found yet */
+    NetGroup *model; /* [dp * cp] by (dp, cp) */
+} Shapes;
+
+static NetGroup
+shape_once(const StepBuild *b, NetGroup *place, PlanGroup kind, guint rank)
+{
+    if (place->ranks == 0)
+        *place = group_shape(b, kind, rank);
+    return *place;
+}
+
 static guint
 rank_at(const StepBuild *b, PlanPlace place, guint pp)
 {
@@ -94,16 +108,18 @@ count_nic_sharers(const StepBuild *b, StepClass *class)
 }
 
 static StepClass
-class_of_rank(const StepBuild *b, guint rank)
+class_of_rank(const StepBuild *b, const Shapes *shapes, guint rank)
 {
+    const PlanSpec *spec = &b->plan->spec;
     PlanPlace place = plan_place(b->plan, rank);
     StepClass class = {
         .pp_rank = (guint)place.pp,
         .rank = rank,
         .tp = group_shape(b, PLAN_GROUP_TP, rank),
-        .dp = group_shape(b, PLAN_GROUP_DP, rank),
+        .dp = shape_once(b, &shapes->dp[place.pp * spec->tp + place.tp], PLAN_GROUP_DP, rank),
         .embedding = group_shape(b, PLAN_GROUP_EMBEDDING, rank),
-        .model = group_shape(b, PLAN_GROUP_MODEL, rank),
+        .model = shape_once(b, &shapes->model[place.dp * spec->cp + place.cp], PLAN_GROUP_MODEL,
+                            rank),
         .replica = replica_shape(b, place),
         .boundary_local = local_boundaries(b, place),
     };
@@ -163,6 +179,9 @@ step_build_classes(StepBuild *b, gboolean all_ranks)
     const PlanSpec *spec = &b->plan->spec;
     guint pp = (guint)spec->pp;
     g_autofree StepRank *column = g_new(StepRank, pp);
+    g_autofree NetGroup *dp_shapes = g_new0(NetGroup, (gsize)(spec->tp * spec->pp));
+    g_autofree NetGroup *model_shapes = g_new0(NetGroup, (gsize)(spec->dp * spec->cp));
+    Shapes shapes = {dp_shapes, model_shapes};
     for (gint64 dp = 0; dp < spec->dp; dp++)
         for (gint64 cp = 0; cp < spec->cp; cp++)
             for (gint64 tp = 0; tp < spec->tp; tp++) {
@@ -170,7 +189,8 @@ step_build_classes(StepBuild *b, gboolean all_ranks)
                 gboolean is_new = FALSE;
                 for (guint r = 0; r < pp; r++) {
                     column[r].rank = rank_at(b, place, r);
-                    column[r].class = intern_class(b, class_of_rank(b, column[r].rank), &is_new);
+                    StepClass class = class_of_rank(b, &shapes, column[r].rank);
+                    column[r].class = intern_class(b, class, &is_new);
                 }
                 if (is_new || all_ranks)
                     g_array_append_vals(b->ranks, column, pp);

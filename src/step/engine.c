@@ -1,8 +1,8 @@
 /* Resources, meetings and ranks of the engine for the ranks that are simulated.
  *
  * Resources: each simulated GPU's NVLink port and each NIC, per direction.  A simulated group stands for all
- * groups of its kind behind the same NIC: its weight there is (groups in truth) / (groups simulated), which
- * is 1 when every rank is simulated. */
+ * groups of its kind and stage behind the same NIC: its weight there is (groups in truth) / (groups
+ * simulated), which is 1 when every rank is simulated. */
 #include "config.h"
 
 #include "step/build.h"
@@ -16,7 +16,7 @@ typedef struct {
     SimEngine *engine;
     GHashTable *nics;     /* (node, nic) -> index into nic_* arrays; look-up only */
     GArray *nic_resource; /* guint32 [2] each: out, in */
-    GArray *nic_groups;   /* guint32 [N_KINDS] each: simulated groups */
+    GArray *nic_groups;   /* guint32 [pp * N_KINDS] each: simulated groups of a stage */
     GHashTable *meetings; /* (group kind, leader) -> index + 1 into groups; look-up only */
     GArray *groups;       /* of Group */
     guint32 *nvlink;      /* [ranks * 2] */
@@ -54,10 +54,17 @@ nic_index(Wiring *w, guint rank)
         guint32 id = sim_engine_add_resource(w->engine, capacity);
         g_array_append_val(w->nic_resource, id);
     }
-    guint32 none[N_KINDS] = {0};
-    g_array_append_vals(w->nic_groups, none, N_KINDS);
+    g_array_set_size(w->nic_groups, (index + 1) * w->b->schedule->params.pp * N_KINDS);
     g_hash_table_insert(w->nics, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(index));
     return index;
+}
+
+/* Simulated groups of a kind on the stage of simulated rank i that are behind a NIC. */
+static guint32 *
+groups_behind(const Wiring *w, guint i, guint nic, UseKind kind)
+{
+    guint stage = nic * w->b->schedule->params.pp + class_of(w->b, i)->pp_rank;
+    return &g_array_index(w->nic_groups, guint32, stage * N_KINDS + kind);
 }
 
 /* The lowest rank of a group names it. */
@@ -140,11 +147,10 @@ count_members(Wiring *w)
                 known = known || g_array_index(group->nics_used, guint, k) == nic;
             if (!known) {
                 g_array_append_val(group->nics_used, nic);
-                UseKind kind = port == STEP_PORT_TP ? KIND_TP : KIND_DP;
-                g_array_index(w->nic_groups, guint32, nic * N_KINDS + kind)++;
+                *groups_behind(w, i, nic, port == STEP_PORT_TP ? KIND_TP : KIND_DP) += 1;
             }
         }
-        g_array_index(w->nic_groups, guint32, nic * N_KINDS + KIND_WIRE)++;
+        *groups_behind(w, i, nic, KIND_WIRE) += 1;
     }
     for (guint i = 0; i < w->groups->len; i++) {
         Group *group = &g_array_index(w->groups, Group, i);
@@ -160,9 +166,7 @@ nic_weight(const Wiring *w, guint i, guint nic, UseKind kind)
     double truth = kind == KIND_TP   ? class->nic_sharers_tp
                    : kind == KIND_DP ? class->nic_sharers_dp
                                      : class->nic_sharers_p2p;
-    /* Groups of other stages behind the same NIC are simulated on their own account. */
-    double here = g_array_index(w->nic_groups, guint32, nic * N_KINDS + kind);
-    return here > truth ? 1.0 : truth / here;
+    return truth / *groups_behind(w, i, nic, kind);
 }
 
 static void
@@ -273,7 +277,7 @@ step_engine_new(StepBuild *b)
         .engine = sim_engine_new(),
         .nics = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
         .nic_resource = g_array_new(FALSE, FALSE, sizeof(guint32)),
-        .nic_groups = g_array_new(FALSE, FALSE, sizeof(guint32)),
+        .nic_groups = g_array_new(FALSE, TRUE, sizeof(guint32)),
         .meetings = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
         .groups = g_array_new(FALSE, FALSE, sizeof(Group)),
         .nvlink = g_new(guint32, (gsize)b->ranks->len * 2),

@@ -60,7 +60,7 @@ add_replica_gradients(Finish *f)
 {
     if (f->class->replica.ranks < 2)
         return;
-    gint64 width = f->spec->gradient_fp32 ? 4 : cluster_dtype_bytes(f->spec->dtype);
+    gint64 width = plan_gradient_bytes(f->b->plan);
     add_blocking(f, "replica_all_reduce", STEP_DP, STEP_SLOT_PP, STEP_PORT_REPLICA, NET_ALL_REDUCE,
                  f->class->replica, f->parameters * width);
 }
@@ -74,8 +74,8 @@ add_tied_embedding(Finish *f)
     if (!plan->shape->tied || first == last ||
         (f->class->pp_rank != first && f->class->pp_rank != last))
         return;
-    gint64 width = f->spec->gradient_fp32 ? 4 : cluster_dtype_bytes(f->spec->dtype);
-    gint64 bytes = plan->vocab_padded / f->spec->tp * plan->shape->hidden * width;
+    gint64 bytes =
+        plan->vocab_padded / f->spec->tp * plan->shape->hidden * plan_gradient_bytes(plan);
     add_blocking(f, "embedding_all_reduce", STEP_PP, STEP_SLOT_PP, STEP_PORT_EMBEDDING,
                  NET_ALL_REDUCE, f->class->embedding, bytes);
 }
@@ -101,7 +101,7 @@ static void
 add_host_sync(Finish *f)
 {
     guint32 tag = step_tag(f->b, "host_sync", STEP_HOST, COST_MODELLED, 0.5, FALSE);
-    SimWork work = {.duration_ns = f->b->plan->system->sync_ns};
+    SimWork work = step_work((double)f->b->plan->system->sync_ns);
     guint op = sim_template_add(f->t, STEP_SLOT_COMPUTE, work, tag);
     guint host = sim_template_add(f->t, STEP_SLOT_HOST, (SimWork){0}, tag);
     sim_template_wait_op(f->t, host, op);
@@ -111,7 +111,7 @@ static void
 add_optimizer(Finish *f)
 {
     StepBuild *b = f->b;
-    double width = f->spec->gradient_fp32 ? 4 : cluster_dtype_bytes(f->spec->dtype);
+    double width = (double)plan_gradient_bytes(b->plan);
     gboolean barrier =
         f->spec->optimizer_barrier == PLAN_BARRIER_GLOBAL && !b->schedule->asynchronous;
     if (f->spec->dtype == CLUSTER_FP16) {
@@ -127,7 +127,7 @@ add_optimizer(Finish *f)
         add_host_sync(f);
         step_add_memory(b, f->t, "clip", STEP_OPTIMIZER, COST_COPY, 2 * width * f->owned, FALSE);
     }
-    double bytes = f->spec->dtype == CLUSTER_FP32 ? ADAM_BYTES_FP32 : ADAM_BYTES;
+    double bytes = plan_parameter_bytes(b->plan) == 4 ? ADAM_BYTES_FP32 : ADAM_BYTES;
     step_add_memory(b, f->t, "adam", STEP_OPTIMIZER, COST_ADAM, bytes * f->owned, FALSE);
     if (f->spec->zero == 1 && f->spec->dp * f->spec->cp > 1 && !step_gathers_in_forward(b)) {
         guint gather = step_add_gather(b, f->t, f->class, f->parameters);

@@ -37,19 +37,13 @@ step_bucket_layers(const StepBuild *b, guint stage)
     return CLAMP((elements + each - 1) / each, 1, layers);
 }
 
-static gint64
-gradient_bytes(const StepBuild *b)
-{
-    return b->plan->spec.gradient_fp32 ? 4 : cluster_dtype_bytes(b->plan->spec.dtype);
-}
-
 void
 step_add_reduction(StepBuild *b, SimTemplate *t, const StepClass *class, gint64 parameters)
 {
     const PlanSpec *spec = &b->plan->spec;
     if (spec->dp * spec->cp <= 1 || parameters <= 0)
         return;
-    gint64 bytes = parameters * gradient_bytes(b);
+    gint64 bytes = parameters * plan_gradient_bytes(b->plan);
     guint scale = step_add_memory(b, t, "gradient_scale", STEP_OPTIMIZER, COST_COPY,
                                   2.0 * (double)bytes, FALSE);
     NetOp op = spec->zero == 1 ? NET_REDUCE_SCATTER : NET_ALL_REDUCE;
@@ -62,7 +56,7 @@ step_add_reduction(StepBuild *b, SimTemplate *t, const StepClass *class, gint64 
 guint
 step_add_gather(StepBuild *b, SimTemplate *t, const StepClass *class, gint64 parameters)
 {
-    gint64 bytes = parameters * cluster_dtype_bytes(b->plan->spec.dtype);
+    gint64 bytes = parameters * plan_parameter_bytes(b->plan);
     return step_add_collective(b, t, "param_all_gather", STEP_DP, STEP_SLOT_DP, STEP_PORT_DP,
                                NET_ALL_GATHER, class->dp, bytes, FALSE);
 }

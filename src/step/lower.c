@@ -21,7 +21,7 @@ typedef struct {
     guint *sent;     /* [tokens] count on the send slot that completes the token's message; 0: none */
     guint *received; /* [tokens] the same for its input */
     gboolean *posted;
-    guint *remaining; /* [2 * stages] tokens of a direction still to come, to know the last one */
+    guint *remaining; /* [4 * stages] tokens still to come, to know the last one */
     gboolean *seen;   /* [4 * stages] kind has run on the stage */
     guint *chunk;     /* [replicas * stages] */
 } Lowering;
@@ -205,6 +205,15 @@ synchronise(Lowering *l)
         sim_program_call(l->out->program, l->sync, 0, 0);
 }
 
+/* Tokens of a kind still to come on a stage.  B and W count together: both complete weight gradients, and a
+ * stage may run some microbatches as B and others as I and W. */
+static guint *
+remaining_of(const Lowering *l, ScheduleToken token)
+{
+    guint kind = token.kind == SCHEDULE_W ? SCHEDULE_B : token.kind;
+    return &l->remaining[kind * l->in->schedule->n_stages + token.stage];
+}
+
 /* Counts a token; is it the first, or the last, of its kind on its stage here? */
 static void
 count_token(Lowering *l, ScheduleToken token, gboolean *ret_first, gboolean *ret_last)
@@ -212,7 +221,7 @@ count_token(Lowering *l, ScheduleToken token, gboolean *ret_first, gboolean *ret
     gsize place = (gsize)token.kind * l->in->schedule->n_stages + token.stage;
     *ret_first = !l->seen[place];
     l->seen[place] = TRUE;
-    *ret_last = --l->remaining[place] == 0;
+    *ret_last = --*remaining_of(l, token) == 0;
 }
 
 static void
@@ -221,14 +230,16 @@ run_token(Lowering *l, guint index)
     ScheduleToken token = token_at(l, index);
     gboolean first, last;
     count_token(l, token, &first, &last);
-    const SimTemplate *t = l->in->token(l->in->user, token, first, last);
-    l->out->calls[index] = sim_program_call(l->out->program, t, token.microbatch, index + 1);
+    guint begin = sim_program_n_calls(l->out->program);
+    l->in->run(l->in->user, l->out->program, token, first, last, index + 1);
+    l->out->calls[index] = begin;
+    l->out->n_calls[index] = sim_program_n_calls(l->out->program) - begin;
     if (l->in->after)
         l->in->after(l->in->user, l->out->program, index, token, last);
 }
 
 static gboolean
-is_pair(const Lowering *l, guint index)
+is_unit(const Lowering *l, guint index)
 {
     return token_at(l, index).pair == SCHEDULE_PAIR_FIRST && index + 1 < l->tokens->len;
 }
@@ -243,6 +254,7 @@ run_pair(Lowering *l, guint index)
     const SimTemplate *t = l->in->pair(l->in->user, x, y);
     guint call = sim_program_call(l->out->program, t, x.microbatch, index + 1);
     l->out->calls[index] = l->out->calls[index + 1] = call;
+    l->out->n_calls[index] = l->out->n_calls[index + 1] = 1;
     for (guint i = 0; l->in->after && i < 2; i++)
         l->in->after(l->in->user, l->out->program, index + i, i == 0 ? x : y, last[i]);
 }
@@ -252,7 +264,7 @@ static void
 lower_asynchronous(Lowering *l)
 {
     for (guint i = 0, next; i < l->tokens->len; i = next) {
-        next = i + (is_pair(l, i) ? 2 : 1);
+        next = i + (is_unit(l, i) ? 2 : 1);
         for (guint k = i; k < next; k++) {
             post_receive(l, k);
             await_receive(l, STEP_SLOT_COMPUTE, k);
@@ -362,6 +374,21 @@ lower_overlapped(Lowering *l)
     }
 }
 
+/* A forward and the backward that runs in the same step; not when that is its own and comes back from another
+ * rank. */
+static gboolean
+is_pair(const Lowering *l, guint index, guint warm_up)
+{
+    if (index < warm_up || index + 1 >= l->tokens->len)
+        return FALSE;
+    ScheduleToken forward = token_at(l, index), backward = token_at(l, index + 1);
+    if (forward.kind != SCHEDULE_F || backward.kind == SCHEDULE_F)
+        return FALSE;
+    gboolean own =
+        forward.stage == backward.stage && forward.microbatch == backward.microbatch;
+    return !own || !step_token_receives(l->in->schedule, l->in->rank, backward);
+}
+
 /* M4: after each step (a warm-up F, a pair F B, a cool-down B) one blocking exchange of all that the step
  * sends and all that the next step receives. */
 static void
@@ -369,19 +396,14 @@ lower_fused(Lowering *l)
 {
     guint warm_up = n_warm_up(l), n = l->tokens->len;
     for (guint i = 0, next; i < n; i = next) {
-        gboolean pair = i >= warm_up && i + 1 < n && token_at(l, i).kind == SCHEDULE_F &&
-                        token_at(l, i + 1).kind != SCHEDULE_F;
-        next = i + (pair ? 2 : 1);
+        next = i + (is_pair(l, i, warm_up) ? 2 : 1);
         for (guint j = i; j < next; j++) {
             post_receive(l, j);
             await_receive(l, STEP_SLOT_COMPUTE, j);
         }
         for (guint j = i; j < next; j++)
             run_token(l, j);
-        gboolean next_pair = next >= warm_up && next + 1 < n &&
-                             token_at(l, next).kind == SCHEDULE_F &&
-                             token_at(l, next + 1).kind != SCHEDULE_F;
-        guint end = MIN(n, next + (next_pair ? 2 : 1));
+        guint end = MIN(n, next + (is_pair(l, next, warm_up) ? 2 : 1));
         for (guint j = i; j < next; j++)
             post_send(l, j);
         for (guint j = next; j < end; j++)
@@ -397,10 +419,8 @@ lower_fused(Lowering *l)
 static void
 count_tokens(Lowering *l)
 {
-    for (guint i = 0; i < l->tokens->len; i++) {
-        ScheduleToken token = token_at(l, i);
-        l->remaining[token.kind * l->in->schedule->n_stages + token.stage]++;
-    }
+    for (guint i = 0; i < l->tokens->len; i++)
+        ++*remaining_of(l, token_at(l, i));
 }
 
 static void
@@ -433,6 +453,7 @@ step_lower(const StepLowering *in)
     out->program = sim_program_new();
     out->templates = g_ptr_array_new_with_free_func((GDestroyNotify)sim_template_free);
     out->calls = g_new0(guint, tokens->len);
+    out->n_calls = g_new0(guint, tokens->len);
     guint n_chunks = in->schedule->n_replicas * in->schedule->n_stages; /* never more on a rank */
     Lowering l = {
         .in = in,
@@ -478,5 +499,24 @@ step_lowered_free(StepLowered *lowered)
     g_clear_pointer(&lowered->program, sim_program_free);
     g_clear_pointer(&lowered->templates, g_ptr_array_unref);
     g_free(lowered->calls);
+    g_free(lowered->n_calls);
     g_free(lowered);
+}
+
+gint64
+step_token_span(const StepLowered *lowered, const SimEngine *engine, guint rank, guint index,
+                gint64 *ret_start_ns, gint64 *ret_end_ns)
+{
+    gint64 busy_ns = 0;
+    *ret_start_ns = *ret_end_ns = -1;
+    for (guint i = 0; i < lowered->n_calls[index]; i++) {
+        gint64 start, end;
+        sim_engine_call_span(engine, rank, lowered->calls[index] + i, &start, &end);
+        if (start < 0)
+            continue;
+        busy_ns += end - start;
+        *ret_start_ns = *ret_start_ns < 0 ? start : *ret_start_ns;
+        *ret_end_ns = end;
+    }
+    return busy_ns;
 }

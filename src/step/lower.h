@@ -6,7 +6,7 @@
 
 #include "plan/plan.h"
 #include "schedule/schedule.h"
-#include "sim/program.h"
+#include "sim/engine.h"
 
 /* Streams of a rank. */
 enum {
@@ -40,9 +40,11 @@ typedef struct {
     const Schedule *schedule;
     guint rank; /* pipeline rank */
     PlanP2p p2p; /* not AUTO */
-    /* The template of a token's ops; `first`/`last`: of its kind on its stage in this rank's list. */
-    const SimTemplate *(*token)(void *user, ScheduleToken token, gboolean first, gboolean last);
-    /* The same for an overlapped pair, run as one unit (only under IDEAL and ASYNC; the other models run
+    /* Appends the calls of a token, with this label; `first`/`last`: of its kind on its stage in this
+     * rank's list. */
+    void (*run)(void *user, SimProgram *program, ScheduleToken token, gboolean first, gboolean last,
+                guint32 label);
+    /* The template of an overlapped pair, run as one unit (only under IDEAL and ASYNC; the other models run
      * its tokens one after the other). */
     const SimTemplate *(*pair)(void *user, ScheduleToken x, ScheduleToken y);
     /* The message between stage `boundary` and boundary + 1 of a replica, the same in both directions. */
@@ -57,13 +59,19 @@ typedef struct {
 typedef struct {
     SimProgram *program;
     GPtrArray *templates; /* of the messages; owned */
-    guint *calls;         /* [tokens] call index of each token of the rank's list; a pair's is one */
+    guint *calls;         /* [tokens] first call of each token of the rank's list; a pair's is one */
+    guint *n_calls;       /* [tokens] how many calls it is */
 } StepLowered;
 
 /* Labels of calls: token index + 1; 0 for all others. */
 StepLowered *step_lower(const StepLowering *lowering);
 void step_lowered_free(StepLowered *lowered);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepLowered, step_lowered_free)
+
+/* When a token ran on slot 0: start of its first and end of its last call; returns the time within its
+ * calls, without waits between them. */
+gint64 step_token_span(const StepLowered *lowered, const SimEngine *engine, guint rank, guint index,
+                       gint64 *ret_start_ns, gint64 *ret_end_ns);
 
 /* Chunk (0, 1 ...) of a stage on its rank: how many of the rank's stages come before it, replica by
  * replica. */

@@ -21,10 +21,16 @@ step_tag(StepBuild *b, const char *name, StepKind kind, CostBasis basis, double 
     return b->ops->len - 1;
 }
 
+SimWork
+step_work(double ns)
+{
+    return (SimWork){.duration_ns = MIN(units_round_up_ns(ns), SIM_TIME_LIMIT_NS - 1)};
+}
+
 static SimWork
 plain_work(CostTime time)
 {
-    return (SimWork){.duration_ns = units_round_up_ns(time.ns)};
+    return step_work(time.ns);
 }
 
 guint
@@ -131,7 +137,7 @@ static guint
 add_piece_blocking(StepBuild *b, SimTemplate *t, const GArray *list)
 {
     guint base = sim_template_n_ops(t);
-    SimWork launch = {.duration_ns = b->plan->system->launch_ns};
+    SimWork launch = step_work((double)b->plan->system->launch_ns);
     for (guint i = 0; i < list->len; i++) {
         const StepPriced *op = &g_array_index(list, StepPriced, i);
         guint host = sim_template_add(t, STEP_SLOT_COMPUTE, launch, b->launch_tag);
@@ -161,7 +167,7 @@ step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece, L
         const StepPriced *op = &g_array_index(list, StepPriced, i);
         guint host = 0;
         if (any && i == last) {
-            SimWork launches = {.duration_ns = b->plan->system->launch_ns * list->len};
+            SimWork launches = step_work((double)b->plan->system->launch_ns * list->len);
             host = sim_template_add(t, STEP_SLOT_HOST, launches, b->launch_tag);
         }
         indices[i] = sim_template_add(t, op->slot, op->work, op->tag);

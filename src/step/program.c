@@ -4,7 +4,7 @@
 
 #include "step/build.h"
 
-#define VARIANTS 4 /* first and last of a kind on a stage */
+#define VARIANTS 2 /* the last of a kind on a stage may reduce gradients */
 
 typedef struct {
     StepBuild *b;
@@ -20,16 +20,32 @@ typedef struct {
     guint stage, at; /* launched after the at-th backward token */
 } Due;
 
-static const SimTemplate *
-token_template(void *user, ScheduleToken token, gboolean first, gboolean last)
+/* The first forward of a stage waits for its weights, bucket by bucket; the waits lie between its calls. */
+static void
+run_gathered(Programming *p, SimProgram *program, ScheduleToken token, guint32 label)
+{
+    guint before = sim_program_launched(program, STEP_SLOT_DP);
+    sim_program_call(program, step_gather_template(p->b, p->class, token.stage), 0, 0);
+    for (guint part = 0; part < step_n_parts(p->b, token.stage); part++) {
+        sim_program_wait(program, STEP_SLOT_COMPUTE, STEP_SLOT_DP, before + part + 1);
+        sim_program_call(program, step_forward_part(p->b, p->class, token, part), token.microbatch,
+                         label);
+    }
+}
+
+static void
+run_token(void *user, SimProgram *program, ScheduleToken token, gboolean first, gboolean last,
+          guint32 label)
 {
     Programming *p = user;
-    guint variant = (first ? 1 : 0) + (last ? 2 : 0);
-    gsize place =
-        ((gsize)token.kind * p->b->schedule->n_stages + token.stage) * VARIANTS + variant;
+    if (token.kind == SCHEDULE_F && first && step_gathers_in_forward(p->b)) {
+        run_gathered(p, program, token, label);
+        return;
+    }
+    gsize place = ((gsize)token.kind * p->b->schedule->n_stages + token.stage) * VARIANTS + !!last;
     if (!p->tokens[place])
-        p->tokens[place] = step_token_template(p->b, p->class, token, first, last);
-    return p->tokens[place];
+        p->tokens[place] = step_token_template(p->b, p->class, token, last);
+    sim_program_call(program, p->tokens[place], token.microbatch, label);
 }
 
 /* Pairs differ in too many ways to be kept by place: by both stages. */
@@ -108,15 +124,16 @@ build_program(StepBuild *b, StepClass *class)
         .due = g_array_new(FALSE, FALSE, sizeof(Due)),
     };
     gboolean blocking = b->p2p == PLAN_P2P_BLOCKING || b->p2p == PLAN_P2P_FUSED;
+    gint64 sync_ns = step_work((double)b->plan->system->sync_ns).duration_ns;
     StepLowering lowering = {
         .schedule = b->schedule,
         .rank = class->pp_rank,
         .p2p = b->p2p,
-        .token = token_template,
+        .run = run_token,
         .pair = pair_template,
         .wire = wire_work,
         .after = after_token,
-        .sync_ns = blocking && b->plan->spec.p2p_sync ? b->plan->system->sync_ns : 0,
+        .sync_ns = blocking && b->plan->spec.p2p_sync ? sync_ns : 0,
         .wire_tag = b->wire_tag,
         .sync_tag = b->sync_tag,
         .user = &p,

@@ -16,10 +16,9 @@ measure_rank(const StepBuild *b, SimEngine *engine, guint i, StepStage *stage)
     for (guint k = 0; k < tokens->len; k++) {
         ScheduleToken token = g_array_index(tokens, ScheduleToken, k);
         gint64 start, end;
-        sim_engine_call_span(engine, i, lowered->calls[k], &start, &end);
+        gint64 ns = step_token_span(lowered, engine, i, k, &start, &end);
         stage->start_ns = MIN(stage->start_ns, start);
         stage->end_ns = MAX(stage->end_ns, end);
-        gint64 ns = end - start;
         if (as_unit && token.pair == SCHEDULE_PAIR_SECOND)
             ns = 0; /* the pair's time is with the first */
         stage->busy_ns += ns;
@@ -39,18 +38,20 @@ measure_rank(const StepBuild *b, SimEngine *engine, guint i, StepStage *stage)
 static void
 measure_pipeline(const StepBuild *b, SimEngine *engine, StepResult *r)
 {
-    gint64 busy_max = 0;
+    gint64 busy_max = 0, begin_ns = G_MAXINT64; /* the pipeline begins when its first weights are there */
     for (guint i = 0; i < (guint)b->plan->spec.pp; i++) {
         StepStage stage = {.pp_rank = i};
         g_autoptr(GArray) stages = step_stages_on(b->schedule, i);
         for (guint k = 0; k < stages->len; k++)
             stage.layers += b->plan->layers[g_array_index(stages, gint64, k)];
         measure_rank(b, engine, i, &stage); /* the first column: pp consecutive ranks */
+        begin_ns = MIN(begin_ns, stage.start_ns);
         r->makespan_ns = MAX(r->makespan_ns, stage.end_ns);
         r->max_span_ns = MAX(r->max_span_ns, stage.end_ns - stage.start_ns);
         busy_max = MAX(busy_max, stage.busy_ns);
         g_array_append_val(r->stages, stage);
     }
+    r->makespan_ns -= begin_ns;
     for (guint i = 0; i < r->stages->len; i++) {
         StepStage *stage = &g_array_index(r->stages, StepStage, i);
         stage->idle_ns = r->makespan_ns - stage->busy_ns;
@@ -100,7 +101,7 @@ report_tokens(const StepBuild *b, SimEngine *engine, const StepOptions *options)
         const GArray *tokens = b->schedule->ranks[pp_rank];
         for (guint k = 0; k < tokens->len; k++) {
             gint64 start, end;
-            sim_engine_call_span(engine, i, lowered->calls[k], &start, &end);
+            step_token_span(lowered, engine, i, k, &start, &end);
             options->token(options->token_user, pp_rank, g_array_index(tokens, ScheduleToken, k),
                            start, end);
         }

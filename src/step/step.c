@@ -101,6 +101,8 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
     g_assert(schedule->params.pp == (guint)plan->spec.pp);
     g_assert(schedule->n_stages == (guint)plan->n_stages);
     g_assert(schedule->params.microbatches == (guint)plan->spec.microbatches);
+    for (guint s = 0; s < schedule->n_stages; s++)
+        g_assert(schedule->rank_of[s] == plan->rank_of[s]);
     StepBuild b;
     step_build_init(&b, plan, schedule, cost, net);
     step_build_classes(&b, options->all_ranks);

@@ -34,7 +34,7 @@ typedef struct {
      * the longest span of a rank, its optimizer step included; asynchronous schedules have no fill at all, and
      * it is the longest busy time (SPEC.md 1.2, 3.18). */
     gint64 time_ns;
-    gint64 makespan_ns;            /* the pipeline: from 0 to the last F or B of any rank */
+    gint64 makespan_ns;            /* the pipeline: from the first to the last F, B, I or W of any rank */
     gint64 max_span_ns;
     double bubble_fraction;        /* (makespan - busy_max)/makespan, SPEC.md 1.1 */
     double bubble_over_ideal;
@@ -62,12 +62,12 @@ typedef struct {
     void *token_user;
 } StepOptions;
 
-/* Borrowed books; `schedule` must fit the plan (pp, vpp, microbatches). */
 /* Durations of one forward, input gradient and weight gradient of each stage, [pp * vpp] each, alone with
  * what its tensor-parallel traffic exposes; and of one message. For schedules that are searched for. */
 void step_token_times(const Plan *plan, const CostBook *cost, const NetBook *net, gint64 *ret_F,
                       gint64 *ret_I, gint64 *ret_W, gint64 *ret_comm);
 
+/* Borrowed books; `schedule` must fit the plan (pp, vpp, microbatches, placement). */
 StepResult *step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const NetBook *net,
                      const StepOptions *options, GError **error);
 void step_result_free(StepResult *r);

@@ -15,8 +15,9 @@ add_scatter_gather(StepBuild *b, SimTemplate *t, const StepClass *class, Schedul
     guint gather = step_add_collective(b, t, "pipeline_gather", STEP_PP, STEP_SLOT_TP, STEP_PORT_TP,
                                        NET_ALL_GATHER, class->tp,
                                        plan_p2p_bytes(plan) * plan->spec.tp, TRUE);
-    sim_template_wait_slot(t, gather, STEP_SLOT_RECV_F);
-    sim_template_wait_slot(t, gather, STEP_SLOT_RECV_B);
+    /* Not for the other direction: its next message may depend on what this token sends. */
+    sim_template_wait_slot(t, gather,
+                           token.kind == SCHEDULE_F ? STEP_SLOT_RECV_F : STEP_SLOT_RECV_B);
 }
 
 /* What autograd left in the 16-bit gradient is added to the main gradient: reads both, writes one. */
@@ -26,8 +27,8 @@ add_accumulation(StepBuild *b, SimTemplate *t, gint64 parameters, LlmPass pass)
     const PlanSpec *spec = &b->plan->spec;
     if (spec->gradient_fusion || pass == LLM_PASS_INPUT_GRAD || parameters <= 0)
         return;
-    gint64 element = cluster_dtype_bytes(spec->dtype);
-    gint64 main_element = spec->gradient_fp32 ? 4 : element;
+    gint64 element = plan_parameter_bytes(b->plan);
+    gint64 main_element = plan_gradient_bytes(b->plan);
     step_add_memory(b, t, "grad_accumulate", STEP_COMPUTE, COST_ADD,
                     (double)(parameters * (2 * main_element + element)), TRUE);
 }
@@ -40,46 +41,48 @@ outer_parameters(const StepBuild *b, guint stage)
     return plan_stage_parameters(b->plan, stage) - b->plan->layers[stage] * each;
 }
 
-/* Parameter gathers of a stage for the first forward: one for each bucket, in forward order; layer i of
- * the stage needs gather[i / layers_per_bucket]. */
-static GArray *
-add_gathers(StepBuild *b, SimTemplate *t, const StepClass *class, guint stage)
+/* Parameter gathers of a stage before its first forward: one for each bucket, in forward order. */
+SimTemplate *
+step_gather_template(StepBuild *b, const StepClass *class, guint stage)
 {
-    GArray *gathers = g_array_new(FALSE, FALSE, sizeof(guint));
+    SimTemplate *t = sim_template_new();
     gint64 layers = b->plan->layers[stage], step = step_bucket_layers(b, stage);
     gint64 each = llm_layer_parameters_per_rank(b->plan->shape, b->plan->spec.tp);
-    gint64 rest = outer_parameters(b, stage);
+    gint64 rest = outer_parameters(b, stage); /* embedding or head */
     for (gint64 i = 0; i < MAX(layers, 1); i += step) {
-        gint64 n = MIN(step, layers - i);
         gboolean carries_rest = stage == 0 ? i == 0 : i + step >= layers;
-        guint op = step_add_gather(b, t, class, n * each + (carries_rest ? rest : 0));
-        g_array_append_val(gathers, op);
+        step_add_gather(b, t, class, MIN(step, layers - i) * each + (carries_rest ? rest : 0));
     }
-    return gathers;
+    g_ptr_array_add(b->templates, t);
+    return t;
 }
 
-static void
-add_forward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, gboolean first)
+guint
+step_n_parts(const StepBuild *b, guint stage)
 {
-    g_autoptr(GArray) gathers = NULL;
-    gint64 step = step_bucket_layers(b, stage), layers = b->plan->layers[stage];
-    if (first && step_gathers_in_forward(b))
-        gathers = add_gathers(b, t, class, stage);
-    if (stage == 0) {
-        guint op = step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, LLM_PASS_FORWARD);
-        if (gathers)
-            sim_template_wait_op(t, op, g_array_index(gathers, guint, 0));
-    }
-    for (gint64 i = 0; i < layers; i++) {
-        guint op = step_add_piece(b, t, class, LLM_PIECE_LAYER, LLM_PASS_FORWARD);
-        if (gathers && i % step == 0)
-            sim_template_wait_op(t, op, g_array_index(gathers, guint, i / step));
-    }
-    if (stage + 1 == (guint)b->plan->n_stages) {
-        guint op = step_add_piece(b, t, class, LLM_PIECE_HEAD, LLM_PASS_FORWARD);
-        if (gathers)
-            sim_template_wait_op(t, op, g_array_index(gathers, guint, gathers->len - 1));
-    }
+    gint64 step = step_bucket_layers(b, stage);
+    return (guint)((MAX(b->plan->layers[stage], 1) + step - 1) / step);
+}
+
+/* Layers of one bucket, or of all; with the embedding before the first and the head after the last. */
+static void
+add_forward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, gint64 from, gint64 to)
+{
+    if (stage == 0 && from == 0)
+        step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, LLM_PASS_FORWARD);
+    for (gint64 i = from; i < to; i++)
+        step_add_piece(b, t, class, LLM_PIECE_LAYER, LLM_PASS_FORWARD);
+    if (stage + 1 == (guint)b->plan->n_stages && to == b->plan->layers[stage])
+        step_add_piece(b, t, class, LLM_PIECE_HEAD, LLM_PASS_FORWARD);
+}
+
+/* A stage without layers still passes its input on: an op of no time keeps the order. */
+static void
+keep_order(StepBuild *b, SimTemplate *t, guint n_before)
+{
+    if (sim_template_n_ops_on(t, STEP_SLOT_COMPUTE) == n_before)
+        sim_template_add(t, STEP_SLOT_COMPUTE, (SimWork){0},
+                         step_tag(b, "pass", STEP_OTHER, COST_MEASURED, 0, TRUE));
 }
 
 /* B or I: head, layers from last to first (each after its recompute), embedding. In the last backward of a
@@ -123,14 +126,13 @@ add_weight_grad(StepBuild *b, SimTemplate *t, StepClass *class, guint stage)
 }
 
 static void
-add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token, gboolean first,
-          gboolean last)
+add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token, gboolean last)
 {
     add_scatter_gather(b, t, class, token);
     guint before = sim_template_n_ops_on(t, STEP_SLOT_COMPUTE);
     switch ((ScheduleKind)token.kind) {
     case SCHEDULE_F:
-        add_forward(b, t, class, token.stage, first);
+        add_forward(b, t, class, token.stage, 0, b->plan->layers[token.stage]);
         break;
     case SCHEDULE_B:
         add_backward(b, t, class, token.stage, LLM_PASS_BACKWARD,
@@ -143,18 +145,14 @@ add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token, g
         add_weight_grad(b, t, class, token.stage);
         break;
     }
-    /* A stage without layers still passes its input on: an op of no time keeps the order. */
-    if (sim_template_n_ops_on(t, STEP_SLOT_COMPUTE) == before)
-        sim_template_add(t, STEP_SLOT_COMPUTE, (SimWork){0},
-                         step_tag(b, "pass", STEP_OTHER, COST_MEASURED, 0, TRUE));
+    keep_order(b, t, before);
 }
 
 SimTemplate *
-step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolean first,
-                    gboolean last)
+step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolean last)
 {
     SimTemplate *t = sim_template_new();
-    add_token(b, t, class, token, first, last);
+    add_token(b, t, class, token, last);
     g_ptr_array_add(b->templates, t);
     return t;
 }
@@ -165,8 +163,22 @@ SimTemplate *
 step_pair_template(StepBuild *b, StepClass *class, ScheduleToken x, ScheduleToken y)
 {
     SimTemplate *t = sim_template_new();
-    add_token(b, t, class, x, FALSE, FALSE);
-    add_token(b, t, class, y, FALSE, FALSE);
+    add_token(b, t, class, x, FALSE);
+    add_token(b, t, class, y, FALSE);
+    g_ptr_array_add(b->templates, t);
+    return t;
+}
+
+SimTemplate *
+step_forward_part(StepBuild *b, StepClass *class, ScheduleToken token, guint part)
+{
+    gint64 layers = b->plan->layers[token.stage], step = step_bucket_layers(b, token.stage);
+    SimTemplate *t = sim_template_new();
+    if (part == 0)
+        add_scatter_gather(b, t, class, token);
+    guint before = sim_template_n_ops_on(t, STEP_SLOT_COMPUTE);
+    add_forward(b, t, class, token.stage, part * step, MIN(layers, (part + 1) * step));
+    keep_order(b, t, before);
     g_ptr_array_add(b->templates, t);
     return t;
 }

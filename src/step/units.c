@@ -12,12 +12,13 @@ typedef struct {
     SimTemplate *kinds[4], *pair;
 } Unit;
 
-static const SimTemplate *
-unit_token(void *user, ScheduleToken token, gboolean first, gboolean last)
+static void
+unit_run(void *user, SimProgram *program, ScheduleToken token, gboolean first, gboolean last,
+         guint32 label)
 {
     (void)first;
     (void)last;
-    return ((Unit *)user)->kinds[token.kind];
+    sim_program_call(program, ((Unit *)user)->kinds[token.kind], token.microbatch, label);
 }
 
 static const SimTemplate *
@@ -45,7 +46,7 @@ lower_all(const Schedule *schedule, Unit *unit, PlanP2p p2p)
             .schedule = schedule,
             .rank = r,
             .p2p = p2p,
-            .token = unit_token,
+            .run = unit_run,
             .pair = unit_pair,
             .wire = unit_wire,
             .user = unit,
@@ -94,7 +95,7 @@ measure(const Schedule *schedule, SimEngine *engine, const GPtrArray *lowered, P
         gint64 first = G_MAXINT64, last = 0, busy = 0;
         for (guint k = 0; k < schedule->ranks[rank]->len; k++) {
             gint64 start, end;
-            sim_engine_call_span(engine, rank, l->calls[k], &start, &end);
+            step_token_span(l, engine, rank, k, &start, &end);
             first = MIN(first, start);
             last = MAX(last, end);
             ScheduleToken token = g_array_index(schedule->ranks[rank], ScheduleToken, k);

@@ -190,6 +190,29 @@ test_seventy_billion(void)
     g_assert_cmpint(state_bytes(plan, 0), ==, 16 * 70553706496);
 }
 
+/* V placement of GPT-3's 96 layers in 4 stages: rank 0 holds the first and the last stage, and with them one
+ * tied embedding; rank 1 holds layers only. Round the ranks, rank 1 has a copy of it. */
+static void
+test_placement(void)
+{
+    LlmShape shape = fixture_gpt3();
+    ClusterSystem system = fixture_a100();
+    PlanSpec spec = fixture_spec(1, 2, 1);
+    spec.vpp = 2;
+    g_autoptr(Plan) plan = fixture_plan(&spec, &shape, &system);
+    LlmParameters whole = llm_parameters(&shape);
+    gint64 layers = 48 * whole.layer;
+
+    g_assert_cmpint(plan_rank_parameters(plan, 1), ==,
+                    layers + whole.embedding + whole.final_norm);
+    plan_set_placement(plan, (const guint[]){0, 1, 1, 0});
+    g_assert_cmpint(plan_rank_parameters(plan, 0), ==, whole.total - layers);
+    g_assert_cmpint(plan_rank_parameters(plan, 1), ==, layers);
+    g_assert_cmpint(plan_static_memory(plan, 1).parameters_bytes, ==, 2 * layers);
+    g_autoptr(GArray) ends = plan_group(plan, PLAN_GROUP_EMBEDDING, 1);
+    g_assert_cmpuint(ends->len, ==, 1);
+}
+
 static void
 test_tp_never_costs_memory(void)
 {
@@ -327,6 +350,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/memory/zero-paper-figure-one", test_zero_paper);
     g_test_add_func("/plan/memory/megatron-reference", test_megatron_reference);
     g_test_add_func("/plan/memory/seventy-billion-take-a-terabyte", test_seventy_billion);
+    g_test_add_func("/plan/memory/stages-lie-where-the-schedule-says", test_placement);
     g_test_add_func("/plan/memory/state-does-not-rise-with-tp", test_tp_never_costs_memory);
     g_test_add_func("/plan/memory/pipeline-messages", test_messages);
     g_test_add_func("/plan/memory/receive-buffers-and-buckets", test_buffers);

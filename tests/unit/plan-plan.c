@@ -168,6 +168,7 @@ test_refused_batch(void)
         {1, -4, 0, 0, 0, "--global-batch-size: -4 is out of range"},
         {1, 0, -4, 0, 0, "--microbatches: -4 is out of range"},
         {1, 0, 0, -1, 0, "--seq-length: -1 is out of range"},
+        {(gint64)1 << 28, 0, 1, 2048, 0, "sequences of 2048 tokens are more than 2147483648"},
         {1, 0, 0, 0, -1, "--group: -1 is out of range"},
         {1, 0, 0, 0, (gint64)1 << 31,
          NULL}, /* no groups without chunks: nothing to derive from it */

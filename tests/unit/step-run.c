@@ -13,11 +13,11 @@ typedef struct {
 } World;
 
 static World
-world_new(const char *model)
+world_new(const char *model, const char *const *overrides)
 {
     GError *error = NULL;
     World w = {0};
-    w.system = cluster_system_load("dgx-a100-80g", NULL, &error);
+    w.system = cluster_system_load("dgx-a100-80g", overrides, &error);
     g_assert_no_error(error);
     w.shape = llm_shape_load(model, NULL, &error);
     g_assert_no_error(error);
@@ -97,13 +97,13 @@ check_sums(const StepResult *r)
 static const struct {
     gint64 tp, pp, dp, vpp, microbatches;
 } plans[] = {{8, 2, 2, 1, 4}, {4, 2, 2, 1, 4}, {2, 2, 4, 2, 4}, {1, 4, 4, 1, 8},
-             {8, 1, 2, 1, 2}, {2, 4, 1, 4, 8}, {1, 1, 16, 1, 2}, {4, 2, 4, 2, 6}};
+             {8, 1, 2, 1, 2}, {2, 4, 1, 4, 8}, {1, 1, 16, 1, 2}, {4, 2, 4, 2, 6},
+             {2, 4, 2, 1, 4}};
 
 static void
-test_symmetry(void)
+check_symmetry(const char *const *overrides)
 {
-    g_test_summary("simulating one rank of each kind gives the time of simulating every rank");
-    World w = world_new("gpt3-6.7b");
+    World w = world_new("gpt3-6.7b", overrides);
     for (guint i = 0; i < G_N_ELEMENTS(plans); i++) {
         PlanSpec spec = spec_of(plans[i].tp, plans[i].pp, plans[i].dp, plans[i].vpp,
                                 plans[i].microbatches);
@@ -122,10 +122,53 @@ test_symmetry(void)
 }
 
 static void
+test_symmetry(void)
+{
+    g_test_summary("simulating one rank of each kind gives the time of simulating every rank");
+    check_symmetry(NULL);
+}
+
+static void
+test_symmetry_one_nic(void)
+{
+    g_test_summary("... also where ranks of several stages share one NIC");
+    check_symmetry((const char *const[]){"nic.count=1", NULL});
+}
+
+static void
+count_reductions(void *user, guint rank, const char *stream, const char *name, const char *kind,
+                 gint64 stage, gint64 microbatch, gint64 start_ns, gint64 end_ns)
+{
+    (void)rank, (void)stream, (void)kind, (void)stage, (void)microbatch;
+    (void)start_ns, (void)end_ns;
+    *(guint *)user += g_str_equal(name, "grad_reduce_scatter");
+}
+
+static void
+test_mixed_backwards(void)
+{
+    g_test_summary("a stage with a B and an I, W pair reduces its gradients once: after the W, the last of both");
+    World w = world_new("gpt3-6.7b", NULL);
+    GError *error = NULL;
+    PlanSpec spec = spec_of(1, 1, 2, 1, 2);
+    spec.schedule = "mixed.csv";
+    g_autoptr(Plan) plan = plan_new(&spec, w.shape, w.system, &error);
+    g_assert_no_error(error);
+    g_autoptr(Schedule) schedule = schedule_parse_csv("mixed.csv", "0F0,0F1,0I0,0B1,0W0", &error);
+    g_assert_no_error(error);
+    guint reductions = 0;
+    StepOptions options = {.trace = count_reductions, .trace_user = &reductions};
+    g_autoptr(StepResult) r = step_run(plan, schedule, w.cost, w.net, &options, &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(reductions, ==, r->ranks_simulated);
+    world_clear(&w);
+}
+
+static void
 test_determinism(void)
 {
     g_test_summary("the same iteration twice is the same to the nanosecond");
-    World w = world_new("gpt3-6.7b");
+    World w = world_new("gpt3-6.7b", NULL);
     PlanSpec spec = spec_of(2, 4, 2, 2, 8);
     g_autoptr(StepResult) x = run(&w, spec, FALSE);
     g_autoptr(StepResult) y = run(&w, spec, FALSE);
@@ -140,7 +183,7 @@ static void
 test_recompute(void)
 {
     g_test_summary("recompute takes time and saves memory: full more of both than selective than none");
-    World w = world_new("gpt3-6.7b");
+    World w = world_new("gpt3-6.7b", NULL);
     gint64 time[3], memory[3];
     for (guint recompute = LLM_RECOMPUTE_NONE; recompute <= LLM_RECOMPUTE_FULL; recompute++) {
         PlanSpec spec = spec_of(4, 2, 1, 1, 8);
@@ -162,7 +205,7 @@ static void
 test_bubble(void)
 {
     g_test_summary("with many equal layers the bubble is near (P-1)/(M+P-1) of the makespan");
-    World w = world_new("gpt3-13b");
+    World w = world_new("gpt3-13b", NULL);
     for (guint microbatches = 4; microbatches <= 32; microbatches *= 2) {
         PlanSpec spec = spec_of(4, 4, 1, 1, microbatches);
         spec.p2p = PLAN_P2P_IDEAL;
@@ -179,7 +222,7 @@ test_overlap(void)
 {
     g_test_summary("reducing gradients beside the backward is not slower than after it, and what is "
                    "exposed shrinks");
-    World w = world_new("gpt3-6.7b");
+    World w = world_new("gpt3-6.7b", NULL);
     PlanSpec spec = spec_of(1, 1, 32, 1, 4);
     spec.overlap_grad_reduce = spec.overlap_param_gather = TRUE;
     g_autoptr(StepResult) overlapped = run(&w, spec, FALSE);
@@ -195,6 +238,8 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/step/run/symmetric-ranks-stand-for-all", test_symmetry);
+    g_test_add_func("/step/run/symmetric-ranks-share-a-nic", test_symmetry_one_nic);
+    g_test_add_func("/step/run/mixed-backwards-reduce-once", test_mixed_backwards);
     g_test_add_func("/step/run/twice-the-same", test_determinism);
     g_test_add_func("/step/run/recompute-trades-time-for-memory", test_recompute);
     g_test_add_func("/step/run/bubble-is-near-the-closed-form", test_bubble);

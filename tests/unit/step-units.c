@@ -149,12 +149,25 @@ test_overlapped(void)
     }
 }
 
+static void
+test_fused_naive(void)
+{
+    g_test_summary("one microbatch at a time also runs with fused exchanges: M P (F + B)");
+    GError *error = NULL;
+    g_autoptr(Schedule) schedule = schedule_of("naive", 3, 4, 1, 0);
+    StepUnits units = {.F = 1, .I = 2, .p2p = PLAN_P2P_FUSED};
+    g_autoptr(StepUnitResult) r = step_run_units(schedule, &units, NULL, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(r->makespan, ==, 4 * 3 * (1 + 2));
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/step/units/agrees-with-every-vector", test_vectors);
     g_test_add_func("/step/units/blocking-batches-agree-with-the-closed-form", test_blocking);
+    g_test_add_func("/step/units/fused-exchanges-of-one-microbatch", test_fused_naive);
     g_test_add_func("/step/units/overlapped-messages-lie-between", test_overlapped);
     return g_test_run();
 }
