@@ -61,27 +61,33 @@ plan_spec_default(void)
 /* Megatron's: blocking batches without interleaving, overlapped sends and receives with it; PyTorch's
  * runtime, and with it all other schedules, post every send at once (SPEC.md 2). */
 static PlanP2p
-p2p_of(const char *schedule)
+p2p_of(const char *schedule, gint64 vpp)
 {
     static const char *const blocking[] = {"1f1b", "gpipe", "gpipe_lifo", "gpipe-lifo", "naive", NULL};
     static const char *const overlapped[] = {"interleaved", "interleaved_megatron",
                                              "interleaved-megatron", NULL};
     if (g_strv_contains(blocking, schedule))
-        return PLAN_P2P_BLOCKING;
+        return vpp > 1 ? PLAN_P2P_OVERLAPPED : PLAN_P2P_BLOCKING;
     return g_strv_contains(overlapped, schedule) ? PLAN_P2P_OVERLAPPED : PLAN_P2P_ASYNC;
 }
 
 static void
-resolve_framework(PlanSpec *spec, const LlmShape *shape)
+resolve_framework(PlanSpec *spec, const LlmShape *shape, const ClusterSystem *system,
+                  GPtrArray *remarks)
 {
     if (spec->schedule == NULL)
         spec->schedule = spec->vpp > 1 ? "interleaved_megatron" : "1f1b";
     if (spec->p2p == PLAN_P2P_AUTO)
-        spec->p2p = p2p_of(spec->schedule);
+        spec->p2p = p2p_of(spec->schedule, spec->vpp);
     if (spec->dropout < 0)
         spec->dropout = shape->dropout;
     if (cluster_dtype_bytes(spec->dtype) == 4)
         spec->gradient_fp32 = TRUE; /* the weights are */
+    if (spec->attention == LLM_ATTENTION_FLASH && system->peak_flops[CLUSTER_BF16] == 0) {
+        spec->attention = LLM_ATTENTION_UNFUSED;
+        plan_remark(remarks, "attention is unfused: FlashAttention does not run on %s",
+                    system->gpu_name);
+    }
     if (spec->deepspeed_pipeline) /* its engine reduces after the last microbatch, and fuses nothing */
         spec->overlap_grad_reduce = spec->gradient_fusion = FALSE;
     if (spec->zero == 0 || !spec->overlap_grad_reduce)
@@ -90,9 +96,24 @@ resolve_framework(PlanSpec *spec, const LlmShape *shape)
         spec->bucket_elements = MAX(40000000, 1000000 * spec->dp);
 }
 
+/* A layer is some 70 kernels, and a stream of the engine holds 2^32 of them. */
+#define MAX_LAYER_RUNS ((gint64)20000000)
+
 static gboolean
-check_values(const PlanSpec *spec, GError **error)
+check_values(const PlanSpec *spec, const LlmShape *shape, GError **error)
 {
+    if (spec->vpp > 1 && spec->p2p == PLAN_P2P_BLOCKING)
+        return plan_refuse(error,
+                           "--p2p blocking: chunks of different ranks would wait for each other in "
+                           "a circle; write --p2p overlapped or fused, or --vpp 1");
+    gint64 layers = shape->layers / spec->pp + 1;
+    if (spec->microbatches > MAX_LAYER_RUNS / layers)
+        return plan_refuse(error,
+                           "--microbatches: " PLAN_D " microbatches through " PLAN_D
+                           " layers a rank are more than " PLAN_D
+                           " layer runs; lower --microbatches or --global-batch-size",
+                           spec->microbatches, layers, MAX_LAYER_RUNS);
+
     if (spec->bucket_elements < 0)
         return plan_refuse(error,
                            "--bucket-size: " PLAN_D " is negative; write a number of elements",
@@ -133,14 +154,14 @@ plan_new(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem *syste
     plan->shape = shape;
     plan->system = system;
     plan->remarks = g_ptr_array_new_with_free_func(g_free);
-    if (!check_values(spec, error) ||
-        !plan_resolve_degrees(&plan->spec, shape, system, plan->remarks, error) ||
-        !plan_resolve_batch(&plan->spec, shape, plan->remarks, error))
+    if (!plan_resolve_degrees(&plan->spec, shape, system, plan->remarks, error) ||
+        !plan_resolve_batch(&plan->spec, shape, plan->remarks, error) ||
+        !check_values(&plan->spec, shape, error))
         return NULL;
     plan->layers = plan_resolve_layers(&plan->spec, shape, error);
     if (plan->layers == NULL)
         return NULL;
-    resolve_framework(&plan->spec, shape);
+    resolve_framework(&plan->spec, shape, system, plan->remarks);
     plan->gpus = plan->spec.gpus;
     plan->nodes = (plan->gpus + system->gpus_per_node - 1) / system->gpus_per_node;
     plan->n_stages = plan->spec.pp * plan->spec.vpp;

@@ -15,4 +15,5 @@ libdtsim_a_SOURCES += \
 	%D%/step.h \
 	%D%/times.c \
 	%D%/token.c \
-	%D%/units.c
+	%D%/units.c \
+	%D%/wires.c

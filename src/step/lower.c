@@ -26,99 +26,10 @@ typedef struct {
     guint *chunk;     /* [replicas * stages] */
 } Lowering;
 
-const char *
-step_slot_name(guint slot)
-{
-    static const char *const names[STEP_N_SLOTS] = {
-        "compute", "tensor parallel", "data parallel", "send forward", "receive forward",
-        "send backward", "receive backward", "pipeline group", "host"};
-    g_assert(slot < STEP_N_SLOTS);
-    return names[slot];
-}
-
-guint
-step_wire_port(guint chunk, guint wire)
-{
-    return STEP_PORT_WIRES + chunk * STEP_N_WIRES + wire;
-}
-
-guint
-step_chunk_of(const Schedule *schedule, guint replica, guint stage)
-{
-    guint chunk = 0, home = replica * schedule->n_stages + stage;
-    for (guint i = 0; i < home; i++)
-        chunk += schedule->rank_of[i] == schedule->rank_of[home];
-    return chunk;
-}
-
-guint
-step_n_wires(const Schedule *schedule)
-{
-    return 2 * schedule->n_replicas * schedule->n_stages;
-}
-
-guint
-step_n_ports(const Schedule *schedule)
-{
-    return step_wire_port(schedule->n_replicas * schedule->n_stages, 0);
-}
-
-void
-step_bind_wires(const Schedule *schedule, guint rank, const guint32 *wires, guint32 *ports)
-{
-    guint chunk = 0;
-    for (guint i = 0; i < schedule->n_replicas * schedule->n_stages; i++) {
-        if (schedule->rank_of[i] != rank)
-            continue;
-        if (i % schedule->n_stages > 0) {
-            ports[step_wire_port(chunk, STEP_WIRE_RECV_F)] = wires[2 * (i - 1)];
-            ports[step_wire_port(chunk, STEP_WIRE_SEND_B)] = wires[2 * (i - 1) + 1];
-        }
-        ports[step_wire_port(chunk, STEP_WIRE_SEND_F)] = wires[2 * i];
-        ports[step_wire_port(chunk, STEP_WIRE_RECV_B)] = wires[2 * i + 1];
-        chunk++;
-    }
-}
-
 static int
 direction_of(ScheduleToken token)
 {
     return token.kind == SCHEDULE_F ? FORWARD : BACKWARD;
-}
-
-/* The stage a token takes its input from (F: before, B and I: after), or -1. */
-static int
-source_of(const Schedule *schedule, ScheduleToken token)
-{
-    if (token.kind == SCHEDULE_W)
-        return -1;
-    if (token.kind == SCHEDULE_F)
-        return (int)token.stage - 1;
-    return token.stage + 1u < schedule->n_stages ? token.stage + 1 : -1;
-}
-
-static int
-target_of(const Schedule *schedule, ScheduleToken token)
-{
-    if (token.kind == SCHEDULE_W)
-        return -1;
-    if (token.kind == SCHEDULE_F)
-        return token.stage + 1u < schedule->n_stages ? token.stage + 1 : -1;
-    return (int)token.stage - 1;
-}
-
-gboolean
-step_token_receives(const Schedule *schedule, guint rank, ScheduleToken token)
-{
-    int source = source_of(schedule, token);
-    return source >= 0 && schedule_rank_of(schedule, (guint)source, token.microbatch) != rank;
-}
-
-gboolean
-step_token_sends(const Schedule *schedule, guint rank, ScheduleToken token)
-{
-    int target = target_of(schedule, token);
-    return target >= 0 && schedule_rank_of(schedule, (guint)target, token.microbatch) != rank;
 }
 
 static ScheduleToken
@@ -144,7 +55,7 @@ wire_template(Lowering *l, ScheduleToken token, gboolean send)
     const SimTemplate **place = &l->wires[chunk * STEP_N_WIRES + wire];
     if (*place)
         return *place;
-    int peer = send ? target_of(l->in->schedule, token) : source_of(l->in->schedule, token);
+    int peer = send ? step_token_target(l->in->schedule, token) : step_token_source(l->in->schedule, token);
     SimWork work = l->in->wire(l->in->user, replica, MIN((guint)peer, token.stage));
     if (l->in->p2p == PLAN_P2P_IDEAL)
         work = (SimWork){0};
@@ -501,22 +412,4 @@ step_lowered_free(StepLowered *lowered)
     g_free(lowered->calls);
     g_free(lowered->n_calls);
     g_free(lowered);
-}
-
-gint64
-step_token_span(const StepLowered *lowered, const SimEngine *engine, guint rank, guint index,
-                gint64 *ret_start_ns, gint64 *ret_end_ns)
-{
-    gint64 busy_ns = 0;
-    *ret_start_ns = *ret_end_ns = -1;
-    for (guint i = 0; i < lowered->n_calls[index]; i++) {
-        gint64 start, end;
-        sim_engine_call_span(engine, rank, lowered->calls[index] + i, &start, &end);
-        if (start < 0)
-            continue;
-        busy_ns += end - start;
-        *ret_start_ns = *ret_start_ns < 0 ? start : *ret_start_ns;
-        *ret_end_ns = end;
-    }
-    return busy_ns;
 }

@@ -81,6 +81,10 @@ guint step_chunk_of(const Schedule *schedule, guint replica, guint stage);
 guint step_n_wires(const Schedule *schedule);
 void step_bind_wires(const Schedule *schedule, guint rank, const guint32 *wires, guint32 *ports);
 guint step_n_ports(const Schedule *schedule);
+/* The stage a token takes its input from (F: before, B and I: after), and the one that it gives its output to;
+ * -1: none. */
+int step_token_source(const Schedule *schedule, ScheduleToken token);
+int step_token_target(const Schedule *schedule, ScheduleToken token);
 /* Does the token take its input from, or give its output to, another rank? And over which boundary. */
 gboolean step_token_receives(const Schedule *schedule, guint rank, ScheduleToken token);
 gboolean step_token_sends(const Schedule *schedule, guint rank, ScheduleToken token);

@@ -13,19 +13,6 @@ step_kind_name(StepKind kind)
     return names[kind];
 }
 
-/* Megatron's defaults: blocking batches for 1F1B, overlapped messages when chunks are interleaved. */
-static PlanP2p
-resolve_p2p(const Plan *plan, const Schedule *schedule)
-{
-    if (plan->spec.p2p != PLAN_P2P_AUTO)
-        return plan->spec.p2p;
-    if (g_strcmp0(schedule->name, "1f1b") == 0)
-        return PLAN_P2P_BLOCKING;
-    if (g_strcmp0(schedule->name, "interleaved_megatron") == 0)
-        return PLAN_P2P_OVERLAPPED;
-    return PLAN_P2P_ASYNC;
-}
-
 typedef struct {
     const StepBuild *b;
     const StepOptions *options;
@@ -74,7 +61,7 @@ step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const 
         .schedule = schedule,
         .cost = cost,
         .net = net,
-        .p2p = resolve_p2p(plan, schedule),
+        .p2p = plan->spec.p2p,
         .ops = g_array_new(FALSE, TRUE, sizeof(StepOp)),
         .classes = g_array_new(FALSE, TRUE, sizeof(StepClass)),
         .ranks = g_array_new(FALSE, TRUE, sizeof(StepRank)),

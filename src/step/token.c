@@ -41,6 +41,20 @@ outer_parameters(const StepBuild *b, guint stage)
     return plan_stage_parameters(b->plan, stage) - b->plan->layers[stage] * each;
 }
 
+/* Of those, what the head owns: its gradients are the first to be ready. */
+static gint64
+head_parameters(const StepBuild *b, guint stage)
+{
+    const Plan *plan = b->plan;
+    if (stage + 1 != (guint)plan->n_stages)
+        return 0;
+    LlmParameters p = llm_parameters(plan->shape);
+    gint64 embedding = stage > 0 ? 0
+                                 : plan->vocab_padded / plan->spec.tp * plan->shape->hidden +
+                                       p.position + p.embedding_norm;
+    return outer_parameters(b, stage) - embedding;
+}
+
 /* Parameter gathers of a stage before its first forward: one for each bucket, in forward order. */
 SimTemplate *
 step_gather_template(StepBuild *b, const StepClass *class, guint stage)
@@ -48,11 +62,11 @@ step_gather_template(StepBuild *b, const StepClass *class, guint stage)
     SimTemplate *t = sim_template_new();
     gint64 layers = b->plan->layers[stage], step = step_bucket_layers(b, stage);
     gint64 each = llm_layer_parameters_per_rank(b->plan->shape, b->plan->spec.tp);
-    gint64 rest = outer_parameters(b, stage); /* embedding or head */
-    for (gint64 i = 0; i < MAX(layers, 1); i += step) {
-        gboolean carries_rest = stage == 0 ? i == 0 : i + step >= layers;
-        step_add_gather(b, t, class, MIN(step, layers - i) * each + (carries_rest ? rest : 0));
-    }
+    gint64 head = head_parameters(b, stage), embedding = outer_parameters(b, stage) - head;
+    for (gint64 i = 0; i < MAX(layers, 1); i += step)
+        step_add_gather(b, t, class,
+                        MIN(step, layers - i) * each + (i == 0 ? embedding : 0) +
+                            (i + step >= layers ? head : 0));
     g_ptr_array_add(b->templates, t);
     return t;
 }
@@ -93,9 +107,11 @@ add_backward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, LlmPas
 {
     gint64 layers = b->plan->layers[stage], step = step_bucket_layers(b, stage), filled = 0;
     gint64 each = llm_layer_parameters_per_rank(b->plan->shape, b->plan->spec.tp);
-    gint64 rest = outer_parameters(b, stage);
+    gint64 head = head_parameters(b, stage), embedding = outer_parameters(b, stage) - head;
     if (stage + 1 == (guint)b->plan->n_stages)
         step_add_piece(b, t, class, LLM_PIECE_HEAD, pass);
+    add_accumulation(b, t, head, pass);
+    filled += head;
     for (gint64 i = layers - 1; i >= 0; i--) {
         step_add_piece(b, t, class, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE);
         step_add_piece(b, t, class, LLM_PIECE_LAYER, pass);
@@ -108,9 +124,9 @@ add_backward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, LlmPas
     }
     if (stage == 0)
         step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, pass);
-    add_accumulation(b, t, rest, pass);
+    add_accumulation(b, t, embedding, pass);
     if (reduce)
-        step_add_reduction(b, t, class, filled + rest);
+        step_add_reduction(b, t, class, filled + embedding);
 }
 
 static void
