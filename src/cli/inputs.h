@@ -29,9 +29,9 @@ typedef struct {
 
 typedef struct {
     PlanSpec spec;   /* texts in it are owned by the fields below */
-    char *model, *system, *schedule, *stage_layers; /* NULL: not given */
+    char *model, *system, *schedule, *placement, *stage_layers, *layout; /* NULL: not given */
     gint64 nodes;    /* 0: not given */
-    guint recompute, attention, dtype, gradient, dropout, p2p, flops, ranks; /* index in choices */
+    guint recompute, attention, dtype, gradient, dropout, p2p, barrier, flops, ranks; /* index in choices */
     GPtrArray *sets; /* of char*, "section.key=value" */
     GArray *given;   /* of const CliOption*, in the order given, each once */
     GPtrArray *axes; /* of CliAxis*; NULL: ranges are refused */

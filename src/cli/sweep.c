@@ -57,7 +57,7 @@ point_run(const CliInputs *in, const CliMachine *machine, const LlmShape *shape,
     g_autoptr(GError) error = NULL;
     PlanSpec spec;
     g_autoptr(CliCase) c = cli_inputs_spec(in, machine->system, &spec, &error)
-                               ? cli_case_new(machine, shape, &spec, &error)
+                               ? cli_case_new(machine, shape, &spec, in->placement, &error)
                                : NULL;
     StepOptions options = cli_inputs_step_options(in);
     g_autoptr(StepResult) r = c != NULL ? cli_case_run(c, &options, &error) : NULL;
