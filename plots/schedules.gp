@@ -41,23 +41,24 @@ do for [i = 1:n] {
 # The page in pixels: columns of panels, a title above and a legend below.
 columns = n == 1 ? 1 : n <= 8 ? 2 : 3
 lines = int((n + columns - 1) / columns)
-row = rows_most <= 4 ? 26 : rows_most <= 8 ? 20 : rows_most <= 16 ? 13 : rows_most <= 32 ? 8 : 5
+row = rows_most <= 4 ? 28 : rows_most <= 8 ? 25 : rows_most <= 16 ? 15 : rows_most <= 32 ? 8 : 5
 row = n == 1 ? 1.5 * row : row
-head = 58
-foot = 50
-panel = 24 + row * rows_most + 34
-width = columns == 1 ? 1280 : 1680
+head = 62
+foot = 56
+above = 30 # of a panel: its title
+panel = above + row * rows_most + 40
+width = columns == 1 ? 1280 : columns == 2 ? 1800 : 2400
 height = head + lines * panel + foot
-left = 46
-gap = 14
+left = 44
+gap = 20
 cell = (width - 2 * gap) / columns
 inner = cell - left - gap
 zoom = ARG3 eq "png" ? 1.5 : 1
 font = "Helvetica"
 if (ARG3 eq "svg") {
-    set terminal svg size width,height font font.",12" background rgb "white"
+    set terminal svg size width,height font font.",13" background rgb "white"
 } else {
-    set terminal pngcairo size width * zoom,height * zoom font font.",12" fontscale 1.5
+    set terminal pngcairo size width * zoom,height * zoom font font.",13" fontscale 1.2
 }
 set output ARG2
 
@@ -65,14 +66,15 @@ set output ARG2
 fill(kind) = kind eq "F" ? 0x2b5d8c : kind eq "I" ? 0xd2603f : kind eq "B" ? 0xeaa83a : 0xa9d59b
 ink(kind) = kind eq "F" || kind eq "I" ? 0xffffff : 0x1c1c1c
 phrase(kind) = kind eq "F" ? "forward" : kind eq "I" ? "backward: input gradient" \
-             : kind eq "B" ? "backward, both gradients" : "weight gradient"
+             : kind eq "B" ? "backward, both gradients" : kind eq "W" ? "weight gradient" \
+             : kind eq "2" ? "banded: a later chunk, or the second replica" : kind
 
 idle = "#dfe2e8"
 band = "#59ffffff"
 
 # The halves of a pair lie one above the other in its box.
-low(half) = half == 1 ? 0.0 : -0.44
-high(half) = half == 2 ? 0.0 : 0.44
+low(half) = half == 2 ? 0.0 : -0.44
+high(half) = half == 1 ? 0.0 : 0.44
 pixels(start, end) = (end - start) / scale * inner
 label(kind, start, end, half, m) = \
     half == 0 && pixels(start, end) >= 8 * strlen(sprintf("%s%d", kind, m)) + 3 && row >= 13 \
@@ -80,11 +82,15 @@ label(kind, start, end, half, m) = \
     : pixels(start, end) >= 7 * strlen(sprintf("%d", m)) + 1 && row >= (half == 0 ? 13 : 20) \
         ? sprintf("%d", m) : ""
 
+# A title is a name and, after ": ", facts.
+name(title) = strstrt(title, ": ") > 0 ? title[1:strstrt(title, ": ") - 1] : title
+facts(title) = strstrt(title, ": ") > 0 ? title[strstrt(title, ": ") + 2:*] : ""
+
 set multiplot
 set border 0
 unset key
 set style fill solid 1.0 noborder
-set tics nomirror out scale 0.4 font font.",10"
+set tics nomirror out scale 0.4 font font.",11" textcolor rgb "#555555"
 
 # Title and legend, on the page itself.
 px(x) = x / real(width)
@@ -94,41 +100,31 @@ set xrange [0:1]
 set yrange [0:1]
 unset xtics
 unset ytics
-set label 1 page_title at screen px(gap), screen py(26) left font font.",17" noenhanced
+set label 1 page_title at screen px(gap), screen py(28) left font font.",20" noenhanced
 names = "F I B W"
 x = gap
-do for [k = 1:4] {
-    kind = word(names, k)
-    if (strstrt(present, kind) > 0) {
-        set object 10 + k rectangle from screen px(x), screen py(height - 32) \
-            to screen px(x + 18), screen py(height - 16) fillcolor rgb fill(kind) fillstyle solid noborder
-        set label 10 + k phrase(kind) at screen px(x + 25), screen py(height - 23) left font font.",12"
-        x = x + 50 + 6.4 * strlen(phrase(kind))
+do for [k = 1:6] {
+    kind = k <= 4 ? word(names, k) : k == 5 ? "2" : "idle"
+    if (k == 6 || strstrt(present, kind) > 0) {
+        set object k rectangle from screen px(x), screen py(height - 34) to screen px(x + 20), screen py(height - 16) \
+            fillcolor rgb (k == 6 ? idle : fill(k == 5 ? "F" : kind)) fillstyle solid noborder
+        if (k == 5) {
+            set object 10 rectangle from screen px(x), screen py(height - 21) to screen px(x + 20), screen py(height - 16) \
+                fillcolor rgb band fillstyle solid noborder
+        }
+        set label k + 1 phrase(kind) at screen px(x + 28), screen py(height - 25) left font font.",13"
+        x = x + 66 + 6.8 * strlen(phrase(kind))
     }
 }
-if (strstrt(present, "2") > 0) {
-    set object 20 rectangle from screen px(x), screen py(height - 32) \
-        to screen px(x + 18), screen py(height - 16) fillcolor rgb fill("F") fillstyle solid noborder
-    set object 21 rectangle from screen px(x), screen py(height - 20) \
-        to screen px(x + 18), screen py(height - 16) fillcolor rgb band fillstyle solid noborder
-    set label 20 "banded: a later chunk of the rank, or the second replica" \
-        at screen px(x + 25), screen py(height - 23) left font font.",12"
-    x = x + 50 + 6.4 * 55
-}
-set object 22 rectangle from screen px(x), screen py(height - 32) \
-    to screen px(x + 18), screen py(height - 16) fillcolor rgb idle fillstyle solid noborder
-set label 22 "idle" at screen px(x + 25), screen py(height - 23) left font font.",12"
 plot 2 with lines
 unset object
 unset label
 
-set ytics
-set xtics
 do for [i = 1:n] {
     own = spans[i] > common
     scale = own ? spans[i] : common
     x = gap + ((i - 1) % columns) * cell + left
-    y = head + int((i - 1) / columns) * panel + 24
+    y = head + int((i - 1) / columns) * panel + above
     set lmargin at screen px(x)
     set rmargin at screen px(x + inner)
     set tmargin at screen py(y)
@@ -136,12 +132,14 @@ do for [i = 1:n] {
     set xrange [0:scale]
     set yrange [ranks[i] - 0.5 : -0.5]
     step = ranks[i] <= 16 ? 1 : ranks[i] <= 32 ? 4 : 8
-    set ytics 0, step
-    set xtics autofreq
-    set label 1 titles[i].(own ? "   (own time scale)" : "") at graph 0, screen py(y - 11) left \
-        font font.(n == 1 ? ",14" : ",12") noenhanced
-    set label 2 unit at graph 1, screen py(y + row * ranks[i] + 24) right font font.",10"
-    set label 3 "rank" at screen px(x - 30), screen py(y - 11) center font font.",10" textcolor rgb "#666666"
+    set ytics nomirror out 0, step
+    set xtics nomirror out autofreq
+    set label 1 name(titles[i]) at graph 0, screen py(y - 12) left \
+        font font.":Bold".(n == 1 ? ",15" : ",14") noenhanced
+    set label 2 facts(titles[i]).(own ? " (own time scale)" : "") at graph 1, screen py(y - 12) right \
+        font font.",13" textcolor rgb "#333333" noenhanced
+    set label 3 unit at graph 1, screen py(y + row * ranks[i] + 26) right font font.",11" textcolor rgb "#555555"
+    set label 4 "rank" at screen px(x - 24), screen py(y - 10) center font font.",10" textcolor rgb "#777777"
     set object 1 rectangle from 0, -0.5 to spans[i], ranks[i] - 0.5 behind fillcolor rgb idle \
         fillstyle solid noborder
     line = means[i] / scale * inner > 4 ? 1.2 : 0.001
@@ -153,7 +151,7 @@ do for [i = 1:n] {
              with boxxyerror linecolor rgb band fillstyle solid noborder, \
          data index i - 1 every ::1 using (($3 + $4) / 2):($2 + (low($5) + high($5)) / 2 - 0.01): \
              (label(strcol(1), $3, $4, $5, $6)):(ink(strcol(1))) \
-             with labels font font.",9" textcolor rgb variable
+             with labels font font.",10" textcolor rgb variable
     unset object 1
 }
 unset multiplot

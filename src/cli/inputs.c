@@ -151,12 +151,30 @@ remember(CliInputs *in, const CliOption *option)
         g_array_append_val(in->given, option);
 }
 
-void
-cli_inputs_set_count(CliInputs *in, const CliOption *option, gint64 value)
+static void
+count_store(CliInputs *in, const CliOption *option, gint64 value)
 {
-    g_assert(option->type == CLI_OPTION_COUNT);
     *(gint64 *)G_STRUCT_MEMBER_P(in, option->offset) = value;
     remember(in, option);
+}
+
+static void
+text_store(CliInputs *in, const CliOption *option, const char *text)
+{
+    char **field = &G_STRUCT_MEMBER(char *, in, option->offset);
+    g_free(*field);
+    *field = g_strdup(text);
+    remember(in, option);
+}
+
+void
+cli_inputs_set_point(CliInputs *in, const CliAxis *axis, guint i)
+{
+    gint64 value = g_array_index(axis->values, gint64, i);
+    if (axis->names != NULL)
+        text_store(in, axis->option, axis->names->pdata[value]);
+    else
+        count_store(in, axis->option, value);
 }
 
 /* An axis replaces what the option said before. */
@@ -186,7 +204,7 @@ count_set(CliInputs *in, const CliOption *option, const char *name, const char *
     gint64 value;
     if (!cli_parse_count(name, text, option->min, option->max, &value, error))
         return FALSE;
-    cli_inputs_set_count(in, option, value);
+    count_store(in, option, value);
     return TRUE;
 }
 
@@ -199,9 +217,9 @@ text_set(CliInputs *in, const CliOption *option, const char *name, const char *t
                     option->argument);
         return FALSE;
     }
-    char **field = &G_STRUCT_MEMBER(char *, in, option->offset);
-    g_free(*field);
-    *field = g_strdup(text);
+    if (in->axes != NULL && strcmp(option->name, "schedule") == 0 && strchr(text, ',') != NULL)
+        return axis_add(in, option, text, error);
+    text_store(in, option, text);
     return TRUE;
 }
 

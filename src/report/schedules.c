@@ -226,18 +226,18 @@ report_schedules(const ReportSchedules *schedules, const char *format, GString *
         report_schedules_text(schedules, out);
 }
 
-/* "zb_h1: 54, idle 11.1 % of it (12.5 % of the work)" */
+/* "zb_h1: makespan 54, bubble 11.1 %" */
 static char *
 panel_title(const ReportSchedule *s, gboolean real)
 {
     g_autofree char *chunks =
-        s->params.vpp > 1 ? g_strdup_printf(", %u chunks", s->params.vpp) : g_strdup("");
-    return g_strdup_printf("%s%s%s: %s%s, bubble %s %% (%s %% of the work)", s->name,
-                           s->reconstruction ? " (reconstruction)" : "", chunks,
-                           real ? "" : "makespan ",
+        s->params.vpp > 1 ? g_strdup_printf(", %u chunks a rank", s->params.vpp) : g_strdup("");
+    return g_strdup_printf("%s%s%s: %s %s, bubble %s %%%s", s->name, chunks,
+                           s->reconstruction ? " (reconstruction)" : "",
+                           real ? "iteration" : "makespan",
                            real ? report_time(s->time_s).text : report_plain(s->makespan, 5).text,
                            report_fixed(s->bubble_fraction * 100, 1).text,
-                           report_fixed(s->bubble_over_ideal * 100, 1).text);
+                           real && !s->fits ? ", does not fit" : "");
 }
 
 gboolean
