@@ -1,3 +1,3 @@
 ## gnuplot scripts, installed.
-nobase_dist_pkgdata_DATA += %D%/gantt.gp
+nobase_dist_pkgdata_DATA += %D%/schedules.gp
 nobase_dist_pkgdata_DATA += %D%/sweep.gp

@@ -1,7 +1,8 @@
-/* Ranges of a sweep: "1..64", "1..64:2", "1..64*2", "1,2,4,8". */
+/* Ranges of a sweep: "1..64", "1..64:2", "1..64*2", "1,2,4,8"; of schedules, "1f1b,zb_h1". */
 #include "config.h"
 
 #include "cli/arguments.h"
+#include "cli/candidates.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
 
@@ -15,6 +16,7 @@ cli_axis_free(CliAxis *axis)
     if (axis == NULL)
         return;
     g_array_unref(axis->values);
+    g_clear_pointer(&axis->names, g_ptr_array_unref);
     g_free(axis);
 }
 
@@ -67,6 +69,21 @@ axis_append_range(CliAxis *axis, const char *name, const char *part, GError **er
     return TRUE;
 }
 
+static gboolean
+axis_append_names(CliAxis *axis, const char *text, GError **error)
+{
+    g_autoptr(GArray) candidates = cli_candidates_parse(text, error);
+    if (candidates == NULL)
+        return FALSE;
+    axis->names = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < candidates->len; i++) {
+        gint64 value = i;
+        g_array_append_val(axis->values, value);
+        g_ptr_array_add(axis->names, g_strdup(g_array_index(candidates, CliCandidate, i).name));
+    }
+    return TRUE;
+}
+
 CliAxis *
 cli_axis_parse(const CliOption *option, const char *text, GError **error)
 {
@@ -74,14 +91,20 @@ cli_axis_parse(const CliOption *option, const char *text, GError **error)
     axis->option = option;
     axis->values = g_array_new(FALSE, FALSE, sizeof(gint64));
     g_autofree char *name = g_strconcat("--", option->name, NULL);
+    if (option->type == CLI_OPTION_TEXT) {
+        if (axis_append_names(axis, text, error))
+            return axis;
+        cli_axis_free(axis);
+        return NULL;
+    }
     g_auto(GStrv) parts = g_strsplit(text[0] != '\0' ? text : " ", ",", -1);
     for (guint i = 0; parts[i] != NULL; i++) {
         gint64 value;
-        gboolean ok = strstr(parts[i], "..") != NULL
-                          ? axis_append_range(axis, name, parts[i], error)
-                          : cli_parse_count(name, parts[i], option->min, option->max, &value,
-                                            error) &&
-                                axis_append(axis, name, value, error);
+        gboolean ok =
+            strstr(parts[i], "..") != NULL
+                ? axis_append_range(axis, name, parts[i], error)
+                : cli_parse_count(name, parts[i], option->min, option->max, &value, error) &&
+                      axis_append(axis, name, value, error);
         if (!ok) {
             cli_axis_free(axis);
             return NULL;

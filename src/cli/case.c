@@ -32,22 +32,52 @@ cli_machine_free(CliMachine *machine)
     g_free(machine);
 }
 
-static Schedule *
-schedule_from_type(const ScheduleType *type, const PlanSpec *spec, const Plan *plan, GError **error)
+/* What schedules that are searched for know of the stages: times of each, kept in `c`. */
+static ScheduleCosts
+costs_of(CliCase *c)
 {
-    const PlanSpec *s = &plan->spec;
-    ScheduleParams params = {(guint)s->pp, (guint)s->microbatches, (guint)s->vpp, (guint)spec->group};
+    gsize n = (gsize)c->plan->n_stages, middle = n / 2;
+    gint64 comm;
+    c->costs = g_new(gint64, 3 * n);
+    step_token_times(c->plan, c->machine->cost, c->machine->net, c->costs, c->costs + n,
+                     c->costs + 2 * n, &comm);
+    return (ScheduleCosts){.F = c->costs[middle],
+                           .I = c->costs[n + middle],
+                           .W = c->costs[2 * n + middle],
+                           .comm = comm,
+                           .stage_F = c->costs,
+                           .stage_I = c->costs + n,
+                           .stage_W = c->costs + 2 * n};
+}
+
+static Schedule *
+schedule_from_type(CliCase *c, const ScheduleType *type, const PlanSpec *spec, GError **error)
+{
+    const PlanSpec *s = &c->plan->spec;
+    ScheduleParams params = {.pp = (guint)s->pp,
+                             .microbatches = (guint)s->microbatches,
+                             .vpp = (guint)s->vpp,
+                             .group = (guint)spec->group};
+    if (type->build_all != NULL) /* made as a whole, and so perhaps by a search */
+        params.costs = costs_of(c);
     return schedule_new(type, &params, error);
 }
 
 static Schedule *
-schedule_from_file(const char *path, const Plan *plan, GError **error)
+schedule_from_file(const char *path, const char *placement, const Plan *plan, GError **error)
 {
-    g_autoptr(Schedule) schedule = schedule_load_csv(path, error);
+    g_autoptr(Schedule) schedule = schedule_load_csv_placed(path, placement, error);
     if (schedule == NULL)
         return NULL;
     const ScheduleParams *p = &schedule->params;
     const PlanSpec *s = &plan->spec;
+    if (schedule->n_stages != p->pp * p->vpp) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "%s: its %u stages are not the same number on each of %u ranks, and layers are "
+                    "cut evenly over these; add --unit F=1,I=1,W=1 to run it in units of time",
+                    path, schedule->n_stages, p->pp);
+        return NULL;
+    }
     if (p->pp == s->pp && p->vpp == s->vpp && p->microbatches == s->microbatches)
         return g_steal_pointer(&schedule);
     g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
@@ -60,7 +90,8 @@ schedule_from_file(const char *path, const Plan *plan, GError **error)
 }
 
 CliCase *
-cli_case_new(const CliMachine *machine, const LlmShape *shape, const PlanSpec *spec, GError **error)
+cli_case_new(const CliMachine *machine, const LlmShape *shape, const PlanSpec *spec,
+             const char *placement, GError **error)
 {
     gboolean file = g_str_has_suffix(spec->schedule, ".csv");
     const ScheduleType *type = file ? NULL : schedule_find(spec->schedule, error);
@@ -75,8 +106,8 @@ cli_case_new(const CliMachine *machine, const LlmShape *shape, const PlanSpec *s
     c->plan = plan_new(&named, shape, machine->system, error);
     if (c->plan == NULL)
         return NULL;
-    c->schedule = file ? schedule_from_file(spec->schedule, c->plan, error)
-                       : schedule_from_type(type, spec, c->plan, error);
+    c->schedule = file ? schedule_from_file(spec->schedule, placement, c->plan, error)
+                       : schedule_from_type(c, type, spec, error);
     if (c->schedule == NULL)
         return NULL;
     plan_set_placement(c->plan, c->schedule->rank_of);
@@ -89,6 +120,7 @@ cli_case_free(CliCase *c)
     if (c == NULL)
         return;
     schedule_free(c->schedule);
+    g_free(c->costs);
     plan_free(c->plan);
     g_free(c);
 }
@@ -132,7 +164,9 @@ cli_inputs_spec(const CliInputs *in, const ClusterSystem *system, PlanSpec *ret_
     spec.gradient_fp32 = in->gradient == 0;
     spec.dropout = (int)in->dropout - 1;
     spec.p2p = (PlanP2p)in->p2p;
+    spec.optimizer_barrier = (PlanBarrier)in->barrier;
     spec.stage_layers = in->stage_layers;
+    spec.layout = in->layout;
     if (cli_inputs_is_axis(in, "microbatches"))
         spec.global_batch = 0; /* follows from the microbatches of each point */
     if (in->schedule != NULL)

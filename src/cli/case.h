@@ -20,10 +20,12 @@ typedef struct {
     const LlmShape *shape;     /* borrowed */
     Plan *plan;
     Schedule *schedule;
+    gint64 *costs; /* times of the stages, which a schedule may be searched with */
 } CliCase;
 
+/* `placement`: of the stages of a schedule from a file; NULL: as the file has them. */
 CliCase *cli_case_new(const CliMachine *machine, const LlmShape *shape, const PlanSpec *spec,
-                      GError **error);
+                      const char *placement, GError **error);
 void cli_case_free(CliCase *c);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CliCase, cli_case_free)
 

@@ -25,6 +25,7 @@ static const char *const dtypes[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL
 static const char *const gradients[] = {"fp32", "model", NULL};
 static const char *const p2ps[] = {"auto", "ideal", "async", "blocking", "overlapped", "fused", NULL};
 static const char *const dropouts[] = {"auto", "off", "on", NULL};
+static const char *const barriers[] = {"global", "none", "post-validation", NULL};
 static const char *const rank_choices[] = {"symmetric", "all", NULL};
 static const char *const conventions[] = {"megatron", "sc21", "korthikanti", "torchtitan", "palm",
                                           "llm-foundry", "nanotron", NULL};
@@ -50,6 +51,7 @@ static const CliOption plan_options[] = {
     COUNT("microbatches", spec.microbatches, 1, MANY, "Microbatches per replica"),
     COUNT("seq-length", spec.seq, 1, MANY, "Tokens of one sequence"),
     TEXT("schedule", schedule, "NAME|FILE", "Pipeline schedule ('dtsim schedules' lists them), or .csv"),
+    TEXT("placement", placement, "WHERE", "Of a .csv's stages: loop, v, bidirectional, or ranks 0,1,1,0"),
     COUNT("group", spec.group, 1, MANY, "Microbatch group of interleaved schedules (default: pp)"),
     COUNT("zero", spec.zero, 0, 3, "0, or 1: distributed optimizer"),
     FLAG("sequence-parallel", spec.sequence_parallel, "Sequence parallel regions between TP blocks"),
@@ -60,6 +62,7 @@ static const CliOption plan_options[] = {
     COUNT("first-stage-layers", spec.first_stage_layers, 1, MANY, "Layers of the first stage"),
     COUNT("last-stage-layers", spec.last_stage_layers, 1, MANY, "Layers of the last stage"),
     TEXT("stage-layers", stage_layers, "N,N,...", "Layers of every stage, in order"),
+    TEXT("pipeline-layout", layout, "LAYOUT", "Megatron's layout, as E,t*3|t*4|t*4|t*3,L"),
     FLAG("account-for-embedding", spec.account_for_embedding, "Count the embedding as a layer"),
     FLAG("account-for-loss", spec.account_for_loss, "Count the loss as a layer"),
     CHOICE("p2p", p2p, p2ps, "MODEL", "auto ideal async blocking overlapped fused"),
@@ -70,6 +73,8 @@ static const CliOption plan_options[] = {
     COUNT("bucket-size", spec.bucket_elements, 1, G_MAXINT64, "Elements of a gradient bucket"),
     {"clip", CLI_OPTION_NUMBER, offsetof(CliInputs, spec.clip), 0, 0, NULL, "NORM",
      "Gradient clipping norm; 0: none (default: 1)"},
+    CHOICE("optimizer-barrier", barrier, barriers, "WHAT",
+           "What the optimizer waits for: global, none or post-validation"),
     FLAG("overlap-grad-reduce", spec.overlap_grad_reduce, "Reduce gradients beside the backward"),
     FLAG("overlap-param-gather", spec.overlap_param_gather, "Gather weights beside the forward"),
     FLAG("align-grad-reduce", spec.align_grad_reduce, "Start reductions at the same time on stages"),
@@ -85,6 +90,7 @@ cli_inputs_new(void)
     in->dtype = in->spec.dtype;
     in->gradient = in->spec.gradient_fp32 ? 0 : 1;
     in->p2p = in->spec.p2p;
+    in->barrier = in->spec.optimizer_barrier;
     in->dropout = (guint)(in->spec.dropout + 1);
     in->sets = g_ptr_array_new_with_free_func(g_free);
     in->given = g_array_new(FALSE, FALSE, sizeof(const CliOption *));
@@ -99,7 +105,9 @@ cli_inputs_free(CliInputs *in)
     g_free(in->model);
     g_free(in->system);
     g_free(in->schedule);
+    g_free(in->placement);
     g_free(in->stage_layers);
+    g_free(in->layout);
     g_clear_pointer(&in->sets, g_ptr_array_unref);
     g_clear_pointer(&in->given, g_array_unref);
     g_clear_pointer(&in->axes, g_ptr_array_unref);
@@ -143,12 +151,30 @@ remember(CliInputs *in, const CliOption *option)
         g_array_append_val(in->given, option);
 }
 
-void
-cli_inputs_set_count(CliInputs *in, const CliOption *option, gint64 value)
+static void
+count_store(CliInputs *in, const CliOption *option, gint64 value)
 {
-    g_assert(option->type == CLI_OPTION_COUNT);
     *(gint64 *)G_STRUCT_MEMBER_P(in, option->offset) = value;
     remember(in, option);
+}
+
+static void
+text_store(CliInputs *in, const CliOption *option, const char *text)
+{
+    char **field = &G_STRUCT_MEMBER(char *, in, option->offset);
+    g_free(*field);
+    *field = g_strdup(text);
+    remember(in, option);
+}
+
+void
+cli_inputs_set_point(CliInputs *in, const CliAxis *axis, guint i)
+{
+    gint64 value = g_array_index(axis->values, gint64, i);
+    if (axis->names != NULL)
+        text_store(in, axis->option, axis->names->pdata[value]);
+    else
+        count_store(in, axis->option, value);
 }
 
 /* An axis replaces what the option said before. */
@@ -178,7 +204,7 @@ count_set(CliInputs *in, const CliOption *option, const char *name, const char *
     gint64 value;
     if (!cli_parse_count(name, text, option->min, option->max, &value, error))
         return FALSE;
-    cli_inputs_set_count(in, option, value);
+    count_store(in, option, value);
     return TRUE;
 }
 
@@ -191,9 +217,9 @@ text_set(CliInputs *in, const CliOption *option, const char *name, const char *t
                     option->argument);
         return FALSE;
     }
-    char **field = &G_STRUCT_MEMBER(char *, in, option->offset);
-    g_free(*field);
-    *field = g_strdup(text);
+    if (in->axes != NULL && strcmp(option->name, "schedule") == 0 && strchr(text, ',') != NULL)
+        return axis_add(in, option, text, error);
+    text_store(in, option, text);
     return TRUE;
 }
 
@@ -310,6 +336,8 @@ cli_inputs_print_choices(const CliInputs *in, const PlanSpec *resolved, GString 
     g_string_append_printf(out, " \\\n  --recompute %s --attention %s --p2p %s",
                            recomputes[resolved->recompute], attentions[resolved->attention],
                            p2ps[resolved->p2p]);
+    g_string_append_printf(out, " \\\n  --optimizer-barrier %s",
+                           barriers[resolved->optimizer_barrier]);
     g_string_append_printf(out, " \\\n  --dtype %s --grad-dtype %s --dropout %s",
                            dtypes[resolved->dtype], gradients[resolved->gradient_fp32 ? 0 : 1],
                            dropouts[resolved->dropout + 1]);

@@ -24,14 +24,15 @@ typedef struct {
 /* One axis of a sweep. */
 typedef struct {
     const CliOption *option;
-    GArray *values; /* of gint64, owned */
+    GArray *values;   /* of gint64, owned */
+    GPtrArray *names; /* of char*: what the values 0, 1, ... stand for; NULL: they are numbers */
 } CliAxis;
 
 typedef struct {
     PlanSpec spec;   /* texts in it are owned by the fields below */
-    char *model, *system, *schedule, *stage_layers; /* NULL: not given */
+    char *model, *system, *schedule, *placement, *stage_layers, *layout; /* NULL: not given */
     gint64 nodes;    /* 0: not given */
-    guint recompute, attention, dtype, gradient, dropout, p2p, flops, ranks; /* index in choices */
+    guint recompute, attention, dtype, gradient, dropout, p2p, barrier, flops, ranks; /* index in choices */
     GPtrArray *sets; /* of char*, "section.key=value" */
     GArray *given;   /* of const CliOption*, in the order given, each once */
     GPtrArray *axes; /* of CliAxis*; NULL: ranges are refused */
@@ -47,9 +48,10 @@ GOptionGroup *cli_inputs_plan_group(CliInputs *in);
 
 gboolean cli_inputs_is_given(const CliInputs *in, const char *name);
 gboolean cli_inputs_is_axis(const CliInputs *in, const char *name);
-/* Sets a count of the table as if it had been given: the points of a sweep. */
-void cli_inputs_set_count(CliInputs *in, const CliOption *option, gint64 value);
-/* "1..64", "1..64:2" (step), "1..64*2" (factor) or "1,2,4,8"; also lists of these. */
+/* Sets an axis to its i-th value as if that had been given: the points of a sweep. */
+void cli_inputs_set_point(CliInputs *in, const CliAxis *axis, guint i);
+/* "1..64", "1..64:2" (step), "1..64*2" (factor) or "1,2,4,8"; also lists of these. Of
+ * --schedule, a list of names. */
 CliAxis *cli_axis_parse(const CliOption *option, const char *text, GError **error);
 void cli_axis_free(CliAxis *axis);
 

@@ -1,9 +1,12 @@
 ## Sources of the layer cli.
 libdtsim_a_SOURCES += %D%/arguments.c %D%/arguments.h
 libdtsim_a_SOURCES += %D%/axis.c
+libdtsim_a_SOURCES += %D%/candidates.c %D%/candidates.h
 libdtsim_a_SOURCES += %D%/case.c %D%/case.h
 libdtsim_a_SOURCES += %D%/command.h
 libdtsim_a_SOURCES += %D%/commands.c
+libdtsim_a_SOURCES += %D%/compare.c
+libdtsim_a_SOURCES += %D%/comparison.c %D%/comparison.h
 libdtsim_a_SOURCES += %D%/explain.c
 libdtsim_a_SOURCES += %D%/format.c %D%/format.h
 libdtsim_a_SOURCES += %D%/inputs.c %D%/inputs.h
@@ -19,5 +22,6 @@ libdtsim_a_SOURCES += %D%/schedules.c
 libdtsim_a_SOURCES += %D%/show_config.c
 libdtsim_a_SOURCES += %D%/sweep.c
 libdtsim_a_SOURCES += %D%/systems.c
+libdtsim_a_SOURCES += %D%/textbook.c
 libdtsim_a_SOURCES += %D%/units.c %D%/units.h
 libdtsim_a_SOURCES += %D%/validate.c

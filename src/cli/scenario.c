@@ -103,7 +103,7 @@ cli_scenario_load(CliScenario *s, const char *command, const char *description,
     PlanSpec spec;
     if (s->shape == NULL || !cli_inputs_spec(s->in, s->machine->system, &spec, error))
         return FALSE;
-    s->cased = cli_case_new(s->machine, s->shape, &spec, error);
+    s->cased = cli_case_new(s->machine, s->shape, &spec, s->in->placement, error);
     if (s->cased == NULL)
         return FALSE;
     s->defaults = defaults_of(s);

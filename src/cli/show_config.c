@@ -44,6 +44,8 @@ append_plan(GString *out, const CliInputs *in, const Plan *plan, const char *sch
     append_count(out, "microbatches", s->microbatches);
     append_count(out, "seq-length", s->seq);
     append(out, "schedule", schedule);
+    if (in->placement != NULL)
+        append(out, "placement", in->placement);
     if (s->group > 0)
         append_count(out, "group", s->group);
     append_count(out, "zero", s->zero);

@@ -1,7 +1,8 @@
-/* dtsim sweep: a real simulation of each point of one or two axes. */
+/* dtsim sweep: a real simulation of each point of one, two or three axes. */
 #include "config.h"
 
 #include "cli/arguments.h"
+#include "cli/candidates.h"
 #include "cli/case.h"
 #include "cli/command.h"
 #include "cli/format.h"
@@ -42,7 +43,8 @@ picture_group(Wish *w)
          "bubble_fraction (default), time_s, tokens_per_s_per_gpu, mfu or peak_gb", "WHAT"},
         {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},
     };
-    GOptionGroup *group = g_option_group_new("picture", "Picture:", "Show the options of plots", w, NULL);
+    GOptionGroup *group =
+        g_option_group_new("picture", "Picture:", "Show the options of plots", w, NULL);
     g_option_group_add_entries(group, entries);
     return group;
 }
@@ -53,13 +55,30 @@ point_clear(gpointer point)
     g_free(((ReportPoint *)point)->refused);
 }
 
+/* Where schedules are compared, each has the chunks that it can have. */
+static gboolean
+point_spec(const CliInputs *in, const ClusterSystem *system, PlanSpec *ret_spec, GError **error)
+{
+    if (!cli_inputs_spec(in, system, ret_spec, error))
+        return FALSE;
+    if (!cli_inputs_is_axis(in, "schedule") || g_str_has_suffix(ret_spec->schedule, ".csv"))
+        return TRUE;
+    const ScheduleType *type = schedule_find(ret_spec->schedule, error);
+    if (type == NULL)
+        return FALSE;
+    ret_spec->vpp = cli_candidate_chunks(type, cli_inputs_is_given(in, "vpp") ? ret_spec->vpp : 0);
+    if (!type->grouped)
+        ret_spec->group = 0;
+    return TRUE;
+}
+
 static void
 point_run(const CliInputs *in, const CliMachine *machine, const LlmShape *shape, ReportPoint *p)
 {
     g_autoptr(GError) error = NULL;
     PlanSpec spec;
-    g_autoptr(CliCase) c = cli_inputs_spec(in, machine->system, &spec, &error)
-                               ? cli_case_new(machine, shape, &spec, &error)
+    g_autoptr(CliCase) c = point_spec(in, machine->system, &spec, &error)
+                               ? cli_case_new(machine, shape, &spec, in->placement, &error)
                                : NULL;
     StepOptions options = cli_inputs_step_options(in);
     g_autoptr(StepResult) r = c != NULL ? cli_case_run(c, &options, &error) : NULL;
@@ -67,8 +86,9 @@ point_run(const CliInputs *in, const CliMachine *machine, const LlmShape *shape,
         p->refused = g_strdelimit(g_strdup(error->message), "\r\n\t", ' ');
         return;
     }
-    ReportRun run = {.plan = c->plan, .schedule = c->schedule, .result = r,
-                     .convention = options.convention};
+    p->vpp = c->plan->spec.vpp;
+    ReportRun run = {
+        .plan = c->plan, .schedule = c->schedule, .result = r, .convention = options.convention};
     p->gpus = c->plan->gpus;
     p->global_batch = c->plan->spec.global_batch;
     p->time_s = (double)r->time_ns / 1e9;
@@ -89,8 +109,8 @@ axes_check(const CliInputs *in, GError **error)
         points *= ((CliAxis *)in->axes->pdata[a])->values->len;
     if (in->axes->len == 0)
         wrong = "no option has a range; write for example --microbatches 1..64*2 or --tp 1,2,4,8";
-    else if (in->axes->len > 2)
-        wrong = "more than two options have a range; give one value to the others";
+    else if (in->axes->len > REPORT_SWEEP_AXES)
+        wrong = "more than three options have a range; give one value to the others";
     else if (points > POINTS_MOST)
         wrong = "more than 100000 points; write wider steps, as --microbatches 1..64*2";
     if (wrong != NULL)
@@ -106,19 +126,20 @@ sweep(CliInputs *in, ReportSweep *sweep_, GError **error)
     g_autoptr(LlmShape) shape = machine != NULL ? cli_inputs_load_shape(in, error) : NULL;
     if (shape == NULL)
         return FALSE;
-    const CliAxis *outer = in->axes->pdata[0];
-    const CliAxis *inner = in->axes->len > 1 ? in->axes->pdata[1] : NULL;
-    guint n_inner = inner != NULL ? inner->values->len : 1;
-    CliProgress progress = cli_progress_start("point", outer->values->len * n_inner);
-    guint n_ran = 0;
-    for (guint i = 0; i < progress.n; i++) {
+    guint n = 1, n_ran = 0;
+    for (guint a = 0; a < in->axes->len; a++)
+        n *= ((const CliAxis *)in->axes->pdata[a])->values->len;
+    CliProgress progress = cli_progress_start("point", n);
+    for (guint i = 0; i < n; i++) {
         cli_progress_at(&progress, i);
         ReportPoint p = {0};
-        p.at[0] = g_array_index(outer->values, gint64, i / n_inner);
-        cli_inputs_set_count(in, outer->option, p.at[0]);
-        if (inner != NULL) {
-            p.at[1] = g_array_index(inner->values, gint64, i % n_inner);
-            cli_inputs_set_count(in, inner->option, p.at[1]);
+        guint rest = i;
+        for (guint a = in->axes->len; a-- > 0;) {
+            const CliAxis *axis = in->axes->pdata[a];
+            guint k = rest % axis->values->len;
+            rest /= axis->values->len;
+            p.at[a] = g_array_index(axis->values, gint64, k);
+            cli_inputs_set_point(in, axis, k);
         }
         point_run(in, machine, shape, &p);
         n_ran += p.refused == NULL ? 1 : 0;
@@ -127,7 +148,7 @@ sweep(CliInputs *in, ReportSweep *sweep_, GError **error)
     cli_progress_end(&progress);
     if (n_ran == 0)
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
-                    "sweep: none of the %u points can be; the first: %s", progress.n,
+                    "sweep: none of the %u points can be; the first: %s", n,
                     g_array_index(sweep_->points, ReportPoint, 0).refused);
     return n_ran > 0;
 }
@@ -185,10 +206,11 @@ static gboolean
 wish_run(Wish *w, int argc, char **argv, GError **error)
 {
     CliArguments arguments = {
-        "sweep", "",
-        "Simulates every point of one or two ranges: any option that takes a number takes a list\n"
-        "1,2,4,8 or a range 1..64, 1..64:2 (step), 1..64*2 (factor). A range of --microbatches\n"
-        "keeps dp and the microbatch and changes the global batch.",
+        "sweep",
+        "",
+        "Simulates every point of up to three ranges: any option that takes a number takes a list\n"
+        "1,2,4,8 or a range 1..64, 1..64:2 (step), 1..64*2 (factor); --schedule takes a list of\n"
+        "names. A range of --microbatches keeps dp and the microbatch and changes the global batch.",
         0,
         {cli_format_group(&w->format), picture_group(w), cli_inputs_machine_group(w->in),
          cli_inputs_plan_group(w->in)}};
@@ -209,7 +231,8 @@ wish_run(Wish *w, int argc, char **argv, GError **error)
     g_array_set_clear_func(points, point_clear);
     ReportSweep result = {.points = points};
     for (guint a = 0; a < w->in->axes->len; a++)
-        result.axes[a] = ((CliAxis *)w->in->axes->pdata[a])->option->name;
+        result.axes[a] = (ReportAxis){((CliAxis *)w->in->axes->pdata[a])->option->name,
+                                      ((CliAxis *)w->in->axes->pdata[a])->names};
     return sweep(w->in, &result, error) && finish(w, &result, error);
 }
 
@@ -225,4 +248,4 @@ sweep_run(int argc, char **argv, GError **error)
     return ok ? CLI_DONE : CLI_USAGE;
 }
 
-const CliCommand cli_sweep = {"sweep", "one axis or two: a table and a plot", sweep_run};
+const CliCommand cli_sweep = {"sweep", "one axis or more: a table and a plot", sweep_run};

@@ -17,8 +17,9 @@ typedef struct {
     gint64 n, d;
 } Fraction;
 
-enum { F, I, W, B, COMM, N_NAMES };
-static const char *const names[] = {"F", "I", "W", "B", "comm"};
+enum { F, I, W, PAIR, COMM, B, N_NAMES };
+#define N_USED B /* B is I + W */
+static const char *const names[] = {"F", "I", "W", "pair", "comm", "B"};
 
 static gint64
 gcd(gint64 a, gint64 b)
@@ -98,7 +99,7 @@ part_parse(const char *part, Fraction *values, gboolean *given, GError **error)
         return FALSE;
     }
     g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
-                "--unit: '%s' is not F, B, I, W or comm with a value; write for example "
+                "--unit: '%s' is not F, B, I, W, pair or comm with a value; write for example "
                 "--unit F=1,I=1,W=1,comm=0",
                 part);
     return FALSE;
@@ -136,10 +137,31 @@ complete(Fraction *v, const gboolean *given, GError **error)
     return FALSE;
 }
 
+/* Integers over one denominator; FALSE where they would not stay small enough. */
+static gboolean
+bring_to_common(const Fraction *v, gint64 *ret_scale, gint64 *ret_scaled)
+{
+    gint64 scale = 1;
+    for (guint i = 0; i < N_USED; i++) {
+        scale = scale / gcd(scale, v[i].d) * v[i].d;
+        if (scale > DENOMINATOR_MOST)
+            return FALSE;
+    }
+    for (guint i = 0; i < N_USED; i++) {
+        if (v[i].n > UNITS_MOST / (scale / v[i].d))
+            return FALSE;
+        ret_scaled[i] = v[i].n * (scale / v[i].d);
+    }
+    *ret_scale = scale;
+    return TRUE;
+}
+
 gboolean
 cli_units_parse(const char *text, CliUnits *ret_units, GError **error)
 {
-    Fraction v[N_NAMES] = {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}};
+    Fraction v[N_NAMES];
+    for (guint i = 0; i < N_NAMES; i++)
+        v[i] = (Fraction){0, 1};
     gboolean given[N_NAMES] = {FALSE};
     g_auto(GStrv) parts = g_strsplit(text, ",", -1);
     if (parts[0] == NULL) {
@@ -152,21 +174,12 @@ cli_units_parse(const char *text, CliUnits *ret_units, GError **error)
             return FALSE;
     if (!complete(v, given, error))
         return FALSE;
-    const guint used[] = {F, I, W, COMM};
-    gint64 scale = 1, scaled[4];
-    gboolean ok = TRUE;
-    for (guint i = 0; i < 4 && ok; i++) {
-        scale = scale / gcd(scale, v[used[i]].d) * v[used[i]].d;
-        ok = scale <= DENOMINATOR_MOST;
-    }
-    for (guint i = 0; i < 4 && ok; i++) {
-        ok = v[used[i]].n <= UNITS_MOST / (scale / v[used[i]].d);
-        scaled[i] = ok ? v[used[i]].n * (scale / v[used[i]].d) : 0;
-    }
-    if (!ok) {
-        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
-                    "--unit: '%s' is too large or too finely divided; write numbers with fewer digits",
-                    text);
+    gint64 scale = 1, scaled[N_USED];
+    if (!bring_to_common(v, &scale, scaled)) {
+        g_set_error(
+            error, CLI_ERROR, CLI_ERROR_USAGE,
+            "--unit: '%s' is too large or too finely divided; write numbers with fewer digits",
+            text);
         return FALSE;
     }
     if (scaled[0] + scaled[1] + scaled[2] == 0) {
@@ -174,6 +187,19 @@ cli_units_parse(const char *text, CliUnits *ret_units, GError **error)
                             "--unit: F, I and W are all zero; write a duration for one of them");
         return FALSE;
     }
-    *ret_units = (CliUnits){{scaled[0], scaled[1], scaled[2], scaled[3], PLAN_P2P_ASYNC}, scale};
+    if (given[PAIR] && scaled[PAIR] == 0) {
+        g_set_error_literal(
+            error, CLI_ERROR, CLI_ERROR_USAGE,
+            "--unit: pair is 0; write how long an overlapped F and B take together, "
+            "or leave it out (F + B)");
+        return FALSE;
+    }
+    *ret_units = (CliUnits){{.F = scaled[F],
+                             .I = scaled[I],
+                             .W = scaled[W],
+                             .pair = scaled[PAIR],
+                             .comm = scaled[COMM],
+                             .p2p = PLAN_P2P_ASYNC},
+                            scale};
     return TRUE;
 }

@@ -1,4 +1,4 @@
-/* "F=1,I=5/2,W=0.5,comm=1": durations of textbook mode, exact. */
+/* "F=1,I=5/2,W=0.5,pair=3,comm=1": durations of textbook mode, exact. */
 #pragma once
 
 #include "step/step.h"

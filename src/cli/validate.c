@@ -111,7 +111,7 @@ predict(Validation *v, CliMeasured *m, ReportValidated *row, GError **error)
         row->skipped = "the GPU has no such precision";
         return TRUE;
     }
-    g_autoptr(CliCase) c = cli_case_new(machine, m->shape, &m->spec, &refusal);
+    g_autoptr(CliCase) c = cli_case_new(machine, m->shape, &m->spec, NULL, &refusal);
     StepOptions options = {.convention = LLM_FLOPS_MEGATRON};
     g_autoptr(StepResult) r = c != NULL ? cli_case_run(c, &options, &refusal) : NULL;
     if (r == NULL) {

@@ -8,7 +8,7 @@
 typedef struct {
     guint rank;
     ScheduleToken token;
-    gint64 start, end;
+    gint64 start, end; /* of a pair: of both */
 } Box;
 
 struct ReportGantt {
@@ -39,6 +39,13 @@ void
 report_gantt_add(ReportGantt *gantt, guint pp_rank, ScheduleToken token, gint64 start, gint64 end)
 {
     Box box = {pp_rank, token, start, end};
+    if (token.pair == SCHEDULE_PAIR_SECOND && gantt->boxes->len > 0) {
+        Box *first = &g_array_index(gantt->boxes, Box, gantt->boxes->len - 1);
+        if (first->rank == pp_rank && first->token.pair == SCHEDULE_PAIR_FIRST) {
+            first->start = box.start = MIN(first->start, start);
+            first->end = box.end = MAX(first->end, end);
+        }
+    }
     g_array_append_val(gantt->boxes, box);
     gantt->end = MAX(gantt->end, end);
 }
@@ -49,6 +56,10 @@ static void
 draw(char *line, const Box *box, gint64 unit, guint zoom)
 {
     gint64 from = box->start * zoom / unit, to = box->end * zoom / unit;
+    if (box->token.pair == SCHEDULE_PAIR_FIRST)
+        to = (from + to + 1) / 2;
+    else if (box->token.pair == SCHEDULE_PAIR_SECOND)
+        from = (from + to + 1) / 2;
     gsize room = to > from ? (gsize)(to - from) : 0;
     if (room == 0)
         return;
@@ -74,27 +85,10 @@ report_gantt_text(const ReportGantt *gantt, gint64 unit, guint zoom, GString *ou
     }
 }
 
-/* Whether the box has room for its number: a digit is 1/190 of the width, with a margin. */
-static gboolean
-label_fits(const ReportGantt *gantt, const Box *box)
+gint64
+report_gantt_end(const ReportGantt *gantt)
 {
-    guint digits = 1;
-    for (guint m = box->token.microbatch; m >= 10; m /= 10)
-        digits++;
-    return (double)(box->end - box->start) * 190 >= (double)gantt->end * (digits + 0.3);
-}
-
-/* Numbers on a few boxes of a kind tell nothing: those that fit, when nearly all do, or none. */
-static gboolean
-kind_is_labelled(const ReportGantt *gantt, guint kind)
-{
-    guint n = 0, n_fit = 0;
-    for (guint i = 0; i < gantt->boxes->len; i++) {
-        const Box *box = &g_array_index(gantt->boxes, Box, i);
-        n += box->token.kind == kind;
-        n_fit += box->token.kind == kind && label_fits(gantt, box);
-    }
-    return 10 * n_fit >= 9 * n;
+    return gantt->end;
 }
 
 static void
@@ -105,32 +99,50 @@ append_number(GString *data, double x)
     g_string_append_printf(data, "\t%s", text);
 }
 
+/* "whole", or of a pair the half that a token has. */
+static int
+half_of(const Box *box)
+{
+    return box->token.pair == SCHEDULE_SINGLE ? 0 : box->token.pair == SCHEDULE_PAIR_FIRST ? 1 : 2;
+}
+
+/* A block of the data file: what it is in the first line, then a line a box. */
+static void
+append_panel(GString *data, const ReportPanel *panel)
+{
+    const ReportGantt *gantt = panel->gantt;
+    double scale = panel->scale;
+    if (data->len > 0)
+        g_string_append(data, "\n\n");
+    g_string_append_printf(data, "%s\t%u", panel->title, gantt->n_ranks);
+    append_number(data, (double)gantt->end / scale);
+    g_string_append(data, "\t0\t0\t0\t0\n");
+    for (guint i = 0; i < gantt->boxes->len; i++) {
+        const Box *box = &g_array_index(gantt->boxes, Box, i);
+        g_string_append_printf(data, "%c\t%u", kind_letters[box->token.kind], box->rank);
+        append_number(data, (double)box->start / scale);
+        append_number(data, (double)box->end / scale);
+        g_string_append_printf(data, "\t%d\t%u\t%d\n", half_of(box), box->token.microbatch,
+                               box->token.stage != box->rank);
+    }
+}
+
+gboolean
+report_gantt_page(const ReportPage *page, const ReportPanel *panels, guint n, const char *path,
+                  GError **error)
+{
+    g_autoptr(GString) data = g_string_new(NULL);
+    for (guint i = 0; i < n; i++)
+        append_panel(data, &panels[i]);
+    g_autofree char *words = g_strdup_printf("%s\t%s", page->title, page->unit);
+    return report_plot("schedules.gp", data, words, path, error);
+}
+
 gboolean
 report_gantt_plot(const ReportGantt *gantt, const char *title, const char *path, GError **error)
 {
     gboolean seconds = gantt->end >= 2000000000;
-    double unit = seconds ? 1e9 : 1e6;
-    g_autoptr(GString) data = g_string_new(NULL);
-    for (guint kind = 0; kind < 4; kind++) {
-        gboolean any = FALSE, labelled = kind_is_labelled(gantt, kind);
-        for (guint i = 0; i < gantt->boxes->len; i++) {
-            const Box *box = &g_array_index(gantt->boxes, Box, i);
-            if (box->token.kind != kind)
-                continue;
-            if (!any && data->len > 0)
-                g_string_append(data, "\n\n");
-            any = TRUE;
-            g_string_append_printf(data, "%c\t%u", kind_letters[kind], box->rank);
-            append_number(data, (double)box->start / unit);
-            append_number(data, (double)box->end / unit);
-            g_string_append_printf(data, "\t%u", box->token.stage / gantt->n_ranks);
-            if (labelled && label_fits(gantt, box))
-                g_string_append_printf(data, "\t%u\n", box->token.microbatch);
-            else
-                g_string_append(data, "\t-\n");
-        }
-    }
-    g_autofree char *full = g_strdup_printf("%s\t%s\t%u", title, seconds ? "s" : "ms",
-                                            gantt->n_ranks);
-    return report_plot("gantt.gp", data, full, path, error);
+    ReportPage page = {title, seconds ? "s" : "ms"};
+    ReportPanel panel = {gantt, "", seconds ? 1e9 : 1e6};
+    return report_gantt_page(&page, &panel, 1, path, error);
 }

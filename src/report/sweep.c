@@ -3,6 +3,7 @@
 
 #include "report/sweep.h"
 
+#include "conf/complaint.h"
 #include "report/gantt.h"
 #include "report/json_number.h"
 #include "report/number.h"
@@ -28,19 +29,50 @@ value_of(const ReportPoint *p, guint quantity)
     return values[quantity];
 }
 
+static guint
+n_axes(const ReportSweep *sweep)
+{
+    guint n = 0;
+    while (n < REPORT_SWEEP_AXES && sweep->axes[n].option != NULL)
+        n++;
+    return n;
+}
+
+/* Whether the points differ in their schedule and so perhaps in their chunks. */
+static gboolean
+has_names(const ReportSweep *sweep)
+{
+    for (guint a = 0; a < n_axes(sweep); a++)
+        if (sweep->axes[a].names != NULL)
+            return TRUE;
+    return FALSE;
+}
+
+/* Caller frees. */
+static char *
+value_on(const ReportSweep *sweep, const ReportPoint *p, guint a)
+{
+    const GPtrArray *names = sweep->axes[a].names;
+    return names != NULL ? g_strdup(names->pdata[p->at[a]]) : g_strdup_printf(G, p->at[a]);
+}
+
 static void
 sweep_tsv(const ReportSweep *sweep, GString *out)
 {
-    for (guint a = 0; a < 2 && sweep->axes[a] != NULL; a++)
-        g_string_append_printf(out, "%s\t", sweep->axes[a]);
+    gboolean named = has_names(sweep);
+    for (guint a = 0; a < n_axes(sweep); a++)
+        g_string_append_printf(out, "%s\t", sweep->axes[a].option);
     g_string_append(out, "gpus\tglobal_batch_size\ttime_s\ttokens_per_s_per_gpu\tmfu\t"
-                         "bubble_fraction\tclosed_form_bubble\tpeak_gb\tfits\trefused\n");
+                         "bubble_fraction\tclosed_form_bubble\tpeak_gb\tfits\trefused");
+    g_string_append(out, named ? "\tchunks\n" : "\n");
     for (guint i = 0; i < sweep->points->len; i++) {
         const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
-        for (guint a = 0; a < 2 && sweep->axes[a] != NULL; a++)
-            g_string_append_printf(out, G "\t", p->at[a]);
+        for (guint a = 0; a < n_axes(sweep); a++) {
+            g_autofree char *value = value_on(sweep, p, a);
+            g_string_append_printf(out, "%s\t", value);
+        }
         if (p->refused != NULL) {
-            g_string_append_printf(out, "\t\t\t\t\t\t\t\t\t%s\n", p->refused);
+            g_string_append_printf(out, "\t\t\t\t\t\t\t\t\t%s%s\n", p->refused, named ? "\t" : "");
             continue;
         }
         g_string_append_printf(out, G "\t" G, p->gpus, p->global_batch);
@@ -48,7 +80,10 @@ sweep_tsv(const ReportSweep *sweep, GString *out)
                                  p->bubble_fraction, p->closed_form_bubble,   p->peak_gb};
         for (guint k = 0; k < G_N_ELEMENTS(values); k++)
             g_string_append_printf(out, "\t%s", report_plain(values[k], 6).text);
-        g_string_append_printf(out, "\t%s\t\n", p->fits ? "yes" : "no");
+        g_string_append_printf(out, "\t%s\t", p->fits ? "yes" : "no");
+        if (named)
+            g_string_append_printf(out, "\t" G, p->vpp);
+        g_string_append_c(out, '\n');
     }
 }
 
@@ -61,8 +96,13 @@ sweep_json(const ReportSweep *sweep, GString *out)
     for (guint i = 0; i < sweep->points->len; i++) {
         const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
         report_json_object(b, NULL);
-        for (guint a = 0; a < 2 && sweep->axes[a] != NULL; a++)
-            report_json_int(b, sweep->axes[a], p->at[a]);
+        for (guint a = 0; a < n_axes(sweep); a++) {
+            const ReportAxis *axis = &sweep->axes[a];
+            if (axis->names != NULL)
+                report_json_text(b, axis->option, axis->names->pdata[p->at[a]]);
+            else
+                report_json_int(b, axis->option, p->at[a]);
+        }
         if (p->refused != NULL) {
             report_json_text(b, "refused", p->refused);
         } else {
@@ -75,6 +115,7 @@ sweep_json(const ReportSweep *sweep, GString *out)
             report_json_double(b, "closed_form_bubble", p->closed_form_bubble);
             report_json_double(b, "peak_gb", p->peak_gb);
             report_json_bool(b, "fits", p->fits);
+            report_json_int(b, "chunks", p->vpp);
         }
         json_builder_end_object(b);
     }
@@ -86,8 +127,12 @@ sweep_json(const ReportSweep *sweep, GString *out)
 static void
 text_point(ReportTable *table, const ReportSweep *sweep, const ReportPoint *p)
 {
-    for (guint a = 0; a < 2 && sweep->axes[a] != NULL; a++)
-        report_table_cell(table, G, p->at[a]);
+    for (guint a = 0; a < n_axes(sweep); a++) {
+        g_autofree char *value = value_on(sweep, p, a);
+        report_table_cell(table, "%s", value);
+    }
+    if (has_names(sweep))
+        report_table_cell(table, G, p->vpp);
     report_table_cell(table, G, p->gpus);
     report_table_cell(table, G, p->global_batch);
     report_table_cell(table, "%s", report_time(p->time_s).text);
@@ -101,19 +146,32 @@ text_point(ReportTable *table, const ReportSweep *sweep, const ReportPoint *p)
     report_table_cell(table, "%s", p->fits ? "fits" : "DOES NOT FIT");
 }
 
+static ReportTable *
+text_table(const ReportSweep *sweep)
+{
+    static const char *const rest[] = {"gpus",   "batch",   "iteration", "tokens/s/GPU", "MFU",
+                                       "bubble", "formula", "peak GB",   "memory"};
+    const char *heads[REPORT_SWEEP_AXES + 1 + G_N_ELEMENTS(rest) + 1] = {NULL};
+    g_autoptr(GString) align = g_string_new(NULL);
+    guint n = 0;
+    for (guint a = 0; a < n_axes(sweep); a++) {
+        heads[n++] = sweep->axes[a].option;
+        g_string_append_c(align, sweep->axes[a].names != NULL ? 'l' : 'r');
+    }
+    if (has_names(sweep)) {
+        heads[n++] = "chunks";
+        g_string_append_c(align, 'r');
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(rest); i++)
+        heads[n++] = rest[i];
+    g_string_append(align, "rrrrrrrrl");
+    return report_table_new(align->str, heads);
+}
+
 static void
 sweep_text(const ReportSweep *sweep, GString *out)
 {
-    const char *heads[12] = {NULL};
-    static const char *const rest[] = {"gpus",    "batch",   "iteration", "tokens/s/GPU", "MFU",
-                                       "bubble", "formula", "peak GB",   "memory"};
-    guint n = 0;
-    for (guint a = 0; a < 2 && sweep->axes[a] != NULL; a++)
-        heads[n++] = sweep->axes[a];
-    guint first = n;
-    for (guint i = 0; i < G_N_ELEMENTS(rest); i++)
-        heads[n++] = rest[i];
-    g_autoptr(ReportTable) table = report_table_new(first == 1 ? "rrrrrrrrrl" : "rrrrrrrrrrl", heads);
+    g_autoptr(ReportTable) table = text_table(sweep);
     for (guint i = 0; i < sweep->points->len; i++) {
         const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
         if (p->refused == NULL)
@@ -124,9 +182,11 @@ sweep_text(const ReportSweep *sweep, GString *out)
         const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
         if (p->refused == NULL)
             continue;
-        g_string_append_printf(out, "refused: %s " G, sweep->axes[0], p->at[0]);
-        if (sweep->axes[1] != NULL)
-            g_string_append_printf(out, ", %s " G, sweep->axes[1], p->at[1]);
+        g_string_append(out, "refused:");
+        for (guint a = 0; a < n_axes(sweep); a++) {
+            g_autofree char *value = value_on(sweep, p, a);
+            g_string_append_printf(out, "%s %s %s", a > 0 ? "," : "", sweep->axes[a].option, value);
+        }
         g_string_append_printf(out, ": %s\n", p->refused);
     }
 }
@@ -142,45 +202,89 @@ report_sweep(const ReportSweep *sweep, const char *format, GString *out)
         sweep_text(sweep, out);
 }
 
-/* One curve along axis `x`: the points whose other axis has this value. */
-static void
-append_curve(const ReportSweep *sweep, guint quantity, guint x, gint64 other, GString *data)
+/* "zb_h1, pp 8": what is the same on a curve. Caller frees. */
+static char *
+curve_name(const ReportSweep *sweep, const ReportPoint *p, guint x)
 {
-    const char *curve = sweep->axes[1 - x];
+    g_autoptr(GString) name = g_string_new(NULL);
+    for (guint a = 0; a < n_axes(sweep); a++) {
+        if (a == x)
+            continue;
+        g_autofree char *value = value_on(sweep, p, a);
+        g_string_append(name, name->len > 0 ? ", " : "");
+        if (sweep->axes[a].names == NULL)
+            g_string_append_printf(name, "%s ", sweep->axes[a].option);
+        g_string_append(name, value);
+    }
+    return g_strdup(name->len > 0 ? name->str : "simulated");
+}
+
+/* The curve of point `first`: all points that differ from it on axis x alone, of which it is the first. */
+static void
+append_curve(const ReportSweep *sweep, guint quantity, guint x, guint first, GString *data)
+{
+    const ReportPoint *all = (const ReportPoint *)(gpointer)sweep->points->data,
+                      *start = &all[first];
     gboolean any = FALSE;
-    for (guint i = 0; i < sweep->points->len; i++) {
-        const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
-        if (p->refused != NULL || (curve != NULL && p->at[1 - x] != other))
+    g_autofree char *name = curve_name(sweep, start, x);
+    if (start->at[x] != all[0].at[x])
+        return;
+    for (guint i = first; i < sweep->points->len; i++) {
+        const ReportPoint *p = &all[i];
+        gboolean same = p->refused == NULL;
+        for (guint a = 0; a < n_axes(sweep); a++)
+            same = same && (a == x || p->at[a] == start->at[a]);
+        if (!same)
             continue;
         if (!any && data->len > 0)
             g_string_append(data, "\n\n");
-        double closed = quantity == 0 ? p->closed_form_bubble : NAN;
-        g_string_append_printf(data, G "\t%s\t%s\t", p->at[x],
-                               report_plain(value_of(p, quantity), 9).text,
-                               isnan(closed) ? "NaN" : report_plain(closed, 9).text);
-        if (curve != NULL)
-            g_string_append_printf(data, "%s " G "\n", curve, other);
-        else
-            g_string_append(data, "simulated\n");
         any = TRUE;
+        double closed = quantity == 0 ? p->closed_form_bubble : NAN;
+        g_string_append_printf(data, G "\t%s\t%s\t%s\n", p->at[x],
+                               report_plain(value_of(p, quantity), 9).text,
+                               isnan(closed) ? "NaN" : report_plain(closed, 9).text, name);
     }
+}
+
+static guint
+n_values(const ReportSweep *sweep, guint a)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_int64_hash, g_int64_equal);
+    for (guint i = 0; i < sweep->points->len; i++)
+        g_hash_table_add(seen, &g_array_index(sweep->points, ReportPoint, i).at[a]);
+    return g_hash_table_size(seen);
+}
+
+/* The axis of numbers with most values, the first of these; n_axes where there is none. */
+static guint
+plot_axis(const ReportSweep *sweep)
+{
+    guint best = n_axes(sweep), most = 0;
+    for (guint a = 0; a < n_axes(sweep); a++) {
+        guint n = n_values(sweep, a);
+        if (sweep->axes[a].names != NULL || n <= most)
+            continue;
+        best = a;
+        most = n;
+    }
+    return best;
 }
 
 gboolean
 report_sweep_plot(const ReportSweep *sweep, guint quantity, const char *title, const char *path,
                   GError **error)
 {
+    guint x = plot_axis(sweep);
+    if (x == n_axes(sweep)) {
+        g_set_error_literal(error, CONF_ERROR, CONF_ERROR_VALUE,
+                            "--plot: there is no range of numbers to draw against; add one, as "
+                            "--microbatches 8..64*2");
+        return FALSE;
+    }
     g_autoptr(GString) data = g_string_new(NULL);
-    const ReportPoint *points = (const ReportPoint *)(gpointer)sweep->points->data;
-    guint n = sweep->points->len, n_inner = 1;
-    while (sweep->axes[1] != NULL && n_inner < n && points[n_inner].at[0] == points[0].at[0])
-        n_inner++;
-    /* The axis with more points lies along; the other makes the curves. */
-    guint x = n_inner > n / n_inner ? 1 : 0;
-    guint step = x == 0 ? 1 : n_inner;
-    for (guint i = 0; i < (x == 0 ? n_inner : n); i += step)
-        append_curve(sweep, quantity, x, points[i].at[1 - x], data);
-    g_autofree char *words =
-        g_strdup_printf("%s\t%s\t%s\t%d", title, sweep->axes[x], labels[quantity], quantity == 0);
+    for (guint i = 0; i < sweep->points->len; i++)
+        append_curve(sweep, quantity, x, i, data);
+    g_autofree char *words = g_strdup_printf("%s\t%s\t%s\t%d", title, sweep->axes[x].option,
+                                             labels[quantity], quantity == 0);
     return report_plot("sweep.gp", data, words, path, error);
 }

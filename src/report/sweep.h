@@ -3,16 +3,23 @@
 
 #include <glib.h>
 
+#define REPORT_SWEEP_AXES 3
+
 typedef struct {
-    gint64 at[2];        /* value on each axis */
+    gint64 at[REPORT_SWEEP_AXES]; /* value on each axis; of an axis of names, which of them */
     char *refused;       /* owned: why not; NULL: it ran, and what follows is set */
-    gint64 gpus, global_batch;
+    gint64 gpus, global_batch, vpp;
     double time_s, tokens_per_s_per_gpu, mfu, bubble_fraction, closed_form_bubble, peak_gb;
     gboolean fits;
 } ReportPoint;
 
 typedef struct {
-    const char *axes[2]; /* option names, borrowed; axes[1] NULL: one axis */
+    const char *option;     /* its name, borrowed; NULL: there is no such axis */
+    const GPtrArray *names; /* of char*, borrowed; NULL: its values are numbers */
+} ReportAxis;
+
+typedef struct {
+    ReportAxis axes[REPORT_SWEEP_AXES]; /* those there are come first */
     GArray *points;      /* of ReportPoint, the first axis outermost */
 } ReportSweep;
 
@@ -20,6 +27,7 @@ void report_sweep(const ReportSweep *sweep, const char *format, GString *out);
 
 /* Quantities that can be drawn; NULL-terminated. */
 extern const char *const report_sweep_quantities[];
-/* `quantity`: index in the list. The bubble is drawn with its closed form dotted beside. */
+/* `quantity`: index in the list; drawn against the longest axis of numbers, one curve for each value of the
+ * others. The bubble is drawn with its closed form dotted beside. */
 gboolean report_sweep_plot(const ReportSweep *sweep, guint quantity, const char *title,
                            const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -24,9 +24,9 @@ refuse(const ScheduleParams *p)
                                "only %u; use %u microbatches, or a lower --pp",
                                P, M, P);
     if (M % P != 0)
-        return g_strdup_printf("microbatches come in units of the %u pipeline ranks and %u are "
-                               "none; use %u or %u microbatches",
-                               P, M, M - M % P, M - M % P + P);
+        return g_strdup_printf("microbatches come in units of the %u pipeline ranks and %u leave "
+                               "%u over; use %u or %u microbatches",
+                               P, M, M % P, M - M % P, M - M % P + P);
     return NULL;
 }
 

@@ -23,7 +23,7 @@ pattern(guint P, guint rank, guint ret_slots[V_N_PASSES])
 static void
 build_all(const ScheduleParams *p, GArray **ret_ranks)
 {
-    v_pattern_build(p, pattern, ret_ranks);
+    schedule_build_v(p, pattern, ret_ranks);
 }
 
 static double

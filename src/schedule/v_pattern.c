@@ -318,7 +318,7 @@ start_early(Grid *g)
 }
 
 void
-v_pattern_build(const ScheduleParams *p, VPattern pattern, GArray **ret_ranks)
+schedule_build_v(const ScheduleParams *p, VPattern pattern, GArray **ret_ranks)
 {
     static const ScheduleKind kinds[] = {SCHEDULE_F, SCHEDULE_F, SCHEDULE_I,
                                          SCHEDULE_I, SCHEDULE_W, SCHEDULE_W};

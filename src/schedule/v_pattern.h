@@ -19,4 +19,4 @@ typedef enum {
 /* Microbatch m passes 6 m slots later. At most one pass may fall on a slot. */
 typedef void (*VPattern)(guint pp, guint rank, guint ret_slots[V_N_PASSES]);
 
-void v_pattern_build(const ScheduleParams *p, VPattern pattern, GArray **ret_ranks);
+void schedule_build_v(const ScheduleParams *p, VPattern pattern, GArray **ret_ranks);

@@ -80,11 +80,15 @@ assert_type(const ScheduleType *type, const ScheduleParams *params)
     for (guint r = 0; r < params->pp; r++) {
         g_assert_cmpuint(at_i[r], ==, live_peak(s, r, SCHEDULE_I));
         g_assert_cmpuint(at_w[r], ==, live_peak(s, r, SCHEDULE_W));
-        g_assert_cmpuint(at_w[r], ==, type->peak(params, r));
+        if (type->peak != NULL && type->build != NULL)
+            g_assert_cmpuint(at_w[r], ==, type->peak(params, r));
+        else if (type->peak != NULL) /* orders made as a whole, for few microbatches, stay below */
+            g_assert_cmpuint(at_w[r], <=, type->peak(params, r));
     }
     for (guint t = 0; t < G_N_ELEMENTS(times) && !s->asynchronous; t++) {
         gint64 F = times[t][0], I = times[t][1], W = times[t][2];
-        double promise = type->makespan(params, (double)F, (double)I, (double)W);
+        double promise =
+            type->makespan == NULL ? -1 : type->makespan(params, (double)F, (double)I, (double)W);
         ScheduleTimes unit = {.F = F, .I = I, .W = W, .pair = F + I + W};
         g_autoptr(ScheduleRun) run = schedule_run(s, &unit);
         g_assert_nonnull(run);

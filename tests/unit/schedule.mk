@@ -9,4 +9,6 @@ UNIT_TESTS += %D%/schedule-properties
 BENCHES += tests/bench/schedules
 UNIT_TESTS += %D%/schedule-generated
 tests_unit_schedule_generated_SOURCES = %D%/schedule-generated.c %D%/schedule-executor.c
+UNIT_TESTS += %D%/schedule-lowering
+%C%_schedule_lowering_SOURCES = %D%/schedule-lowering.c %D%/schedule-executor.c %D%/schedule-executor.h
 FUZZ_TARGETS += tests/fuzz/schedule-csv

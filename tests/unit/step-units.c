@@ -54,45 +54,92 @@ schedule_of(const char *name, guint pp, guint microbatches, guint vpp, guint gro
     return schedule;
 }
 
+/* Twice the value of "23" or "23/2": the vectors hold halves and nothing finer. */
+static gint64
+twice(const char *words)
+{
+    char *end;
+    gint64 value = 2 * g_ascii_strtoll(words, &end, 10);
+    if (*end != '/')
+        return value;
+    g_assert_cmpint(g_ascii_strtoll(end + 1, NULL, 10), ==, 2);
+    return value / 2;
+}
+
 static void
-check_list(const ConfTable *table, guint row, const char *column, const gint64 *values, guint n)
+check_list(const ConfTable *table, guint row, const char *column, const gint64 *doubled, guint n)
 {
     g_auto(GStrv) words = g_strsplit(text(table, row, column), " ", -1);
     g_assert_cmpuint(g_strv_length(words), ==, n);
     for (guint i = 0; i < n; i++)
-        g_assert_cmpint(g_ascii_strtoll(words[i], NULL, 10), ==, values[i]);
+        g_assert_cmpint(twice(words[i]), ==, doubled[i]);
+}
+
+/* "rank,op,stage,microbatch,start,end" of every op, rank after rank in the order of the list; times are
+ * doubled. */
+static void
+append_line(void *user, guint pp_rank, ScheduleToken token, gint64 start, gint64 end)
+{
+    g_string_append_printf(user, "%u,%c,%u,%u,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT "\n", pp_rank,
+                           schedule_kind_letter(token.kind), token.stage, token.microbatch,
+                           start / 2, end / 2);
+}
+
+static void
+check_timeline(const char *file, const char *lines)
+{
+    g_autofree char *relative = g_build_filename("schedule", file, NULL);
+    g_autofree char *path = data_path(relative), *expected = NULL;
+    GError *error = NULL;
+    g_file_get_contents(path, &expected, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_cmpstr(lines, ==, strchr(expected, '\n') + 1);
+}
+
+static void
+check_row(const ConfTable *table, guint row)
+{
+    GError *error = NULL;
+    g_autoptr(Schedule) s = schedule_of(text(table, row, "schedule"), (guint)cell(table, row, "P"),
+                                        (guint)cell(table, row, "M"), (guint)cell(table, row, "V"),
+                                        group_of_row(table, row));
+    StepUnits units = {.F = twice(text(table, row, "F")),
+                       .I = twice(text(table, row, "I")),
+                       .W = twice(text(table, row, "W")),
+                       .comm = twice(text(table, row, "comm"))};
+    const char *pair = strstr(text(table, row, "note"), "pair takes ");
+    if (pair)
+        units.pair = twice(pair + strlen("pair takes "));
+    g_autoptr(GString) lines = g_string_new(NULL);
+    g_autoptr(StepUnitResult) r = step_run_units(s, &units, append_line, lines, &error);
+    g_assert_no_error(error);
+    g_test_message("%s", text(table, row, "case"));
+    g_assert_cmpint(r->makespan, ==, twice(text(table, row, "makespan")));
+    g_assert_cmpint(r->busy_max, ==, twice(text(table, row, "busy_max")));
+    g_assert_cmpint(r->max_span, ==, twice(text(table, row, "max_span")));
+    check_list(table, row, "idle_per_rank", r->idle, r->n);
+    check_list(table, row, "span_per_rank", r->span, r->n);
+    const char *timeline = text(table, row, "timeline_file");
+    if (timeline[0] != '\0')
+        check_timeline(timeline, lines->str);
 }
 
 static void
 test_vectors(void)
 {
-    g_test_summary("every row of the vectors for the schedules that are there agrees exactly: "
-                   "makespan, busy time, spans and idle time of each rank");
-    GError *error = NULL;
-    g_autofree char *path = data_path("schedule/schedules.csv");
-    g_autoptr(ConfTable) table = conf_table_load(path, &error);
-    g_assert_no_error(error);
+    static const char *const files[] = {"schedule/schedules.csv", "schedule/generated.csv"};
+    g_test_summary("every row of the vectors of all schedules agrees exactly: makespan, busy time, "
+                   "spans and idle time of each rank, and the timelines");
     guint checked = 0;
-    for (guint row = 0; row < conf_table_n_rows(table); row++) {
-        g_autoptr(Schedule) s =
-            schedule_of(text(table, row, "schedule"), (guint)cell(table, row, "P"),
-                        (guint)cell(table, row, "M"), (guint)cell(table, row, "V"),
-                        group_of_row(table, row));
-        StepUnits units = {.F = cell(table, row, "F"),
-                           .I = cell(table, row, "I"),
-                           .W = cell(table, row, "W"),
-                           .comm = cell(table, row, "comm")};
-        g_autoptr(StepUnitResult) r = step_run_units(s, &units, NULL, NULL, &error);
+    for (guint f = 0; f < G_N_ELEMENTS(files); f++) {
+        GError *error = NULL;
+        g_autofree char *path = data_path(files[f]);
+        g_autoptr(ConfTable) table = conf_table_load(path, &error);
         g_assert_no_error(error);
-        g_test_message("%s", text(table, row, "case"));
-        g_assert_cmpint(r->makespan, ==, cell(table, row, "makespan"));
-        g_assert_cmpint(r->busy_max, ==, cell(table, row, "busy_max"));
-        g_assert_cmpint(r->max_span, ==, cell(table, row, "max_span"));
-        check_list(table, row, "idle_per_rank", r->idle, r->n);
-        check_list(table, row, "span_per_rank", r->span, r->n);
-        checked++;
+        for (guint row = 0; row < conf_table_n_rows(table); row++, checked++)
+            check_row(table, row);
     }
-    g_assert_cmpuint(checked, >=, 60);
+    g_assert_cmpuint(checked, ==, 269);
 }
 
 static void
@@ -104,8 +151,8 @@ test_blocking(void)
     g_autoptr(ConfTable) table = conf_table_load(path, &error);
     g_assert_no_error(error);
     for (guint row = 0; row < conf_table_n_rows(table); row++) {
-        g_autoptr(Schedule) s = schedule_of("1f1b", (guint)cell(table, row, "P"),
-                                            (guint)cell(table, row, "M"), 1, 0);
+        g_autoptr(Schedule) s =
+            schedule_of("1f1b", (guint)cell(table, row, "P"), (guint)cell(table, row, "M"), 1, 0);
         StepUnits units = {.F = cell(table, row, "F"),
                            .I = cell(table, row, "B"),
                            .comm = cell(table, row, "c"),
