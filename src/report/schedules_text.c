@@ -152,7 +152,12 @@ append_notes(const ReportSchedules *schedules, GString *out)
     append_names(schedules, has_replicas, "two replicas of the model, each rank holds two stages.",
                  out);
     append_names(schedules, has_versions,
-                 "asynchronous, with several versions of the weights; time of one period.", out);
+                 schedules->real
+                     ? "asynchronous, with several versions of the weights; the iteration is one "
+                       "steady period."
+                     : "asynchronous, with several versions of the weights; by formula one steady "
+                       "period, without the makespan's fill.",
+                 out);
     append_names(schedules, is_reconstruction,
                  "a reconstruction, not checked against its authors' own order.", out);
 }
