@@ -27,8 +27,8 @@ cli_candidates_parse(const char *names, GError **error)
     g_array_set_clear_func(candidates, candidate_clear);
     for (guint i = 0; names == NULL && schedule_types[i] != NULL; i++)
         candidate_add(candidates, NULL, schedule_types[i]);
-    g_auto(GStrv) parts = g_strsplit(names != NULL ? names : "", ",", -1);
-    for (guint i = 0; parts[i] != NULL; i++) {
+    g_auto(GStrv) parts = g_strsplit(names == NULL || names[0] == '\0' ? " " : names, ",", -1);
+    for (guint i = 0; names != NULL && parts[i] != NULL; i++) {
         gboolean file = g_str_has_suffix(parts[i], ".csv");
         const ScheduleType *type = file ? NULL : schedule_find(parts[i], error);
         if (type == NULL && !file)

@@ -5,6 +5,8 @@
 
 #include "cli/command.h"
 
+#include <string.h>
+
 CliMachine *
 cli_machine_load(const char *system, const char *const *overrides, GError **error)
 {
@@ -154,10 +156,23 @@ cli_inputs_load_shape(const CliInputs *in, GError **error)
 }
 
 gboolean
+cli_inputs_check_placement(const CliInputs *in, GError **error)
+{
+    if (in->placement == NULL || (in->schedule != NULL && strstr(in->schedule, ".csv") != NULL))
+        return TRUE;
+    g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
+                        "--placement: says where the stages of a schedule from a file live, and "
+                        "--schedule names none; leave it out, or write --schedule FILE.csv");
+    return FALSE;
+}
+
+gboolean
 cli_inputs_spec(const CliInputs *in, const ClusterSystem *system, PlanSpec *ret_spec,
                 GError **error)
 {
     PlanSpec spec = in->spec;
+    if (!cli_inputs_check_placement(in, error))
+        return FALSE;
     spec.recompute = (LlmRecompute)in->recompute;
     spec.attention = (LlmAttention)in->attention;
     spec.dtype = (ClusterDtype)in->dtype;

@@ -35,5 +35,7 @@ LlmShape *cli_inputs_load_shape(const CliInputs *in, GError **error);
 /* The plan options, with --nodes turned into GPUs and --vpp into the interleaved schedule. */
 gboolean cli_inputs_spec(const CliInputs *in, const ClusterSystem *system, PlanSpec *ret_spec,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* --placement needs a schedule from a file. */
+gboolean cli_inputs_check_placement(const CliInputs *in, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 StepOptions cli_inputs_step_options(const CliInputs *in);
 StepResult *cli_case_run(const CliCase *c, const StepOptions *options, GError **error);

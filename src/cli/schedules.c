@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "cli/arguments.h"
+#include "cli/case.h"
 #include "cli/command.h"
 #include "cli/comparison.h"
 #include "cli/output.h"
@@ -63,7 +64,8 @@ comparison_check(const CliComparison *c, GError **error)
                     "schedules: %s writes one schedule; add --schedule NAME", many);
         return FALSE;
     }
-    return c->plot == NULL || report_plot_format(c->plot, NULL, error);
+    return cli_inputs_check_placement(c->in, error) &&
+           (c->plot == NULL || report_plot_format(c->plot, NULL, error));
 }
 
 static gboolean

@@ -148,7 +148,7 @@ static gboolean
 comparison_check(const CliComparison *c, gboolean files, GError **error)
 {
     static const char *const ours[] = {"pp",       "microbatches", "vpp", "group",
-                                       "schedule", "p2p",          NULL};
+                                       "schedule", "placement",    "p2p", NULL};
     const CliInputs *in = c->in;
     for (guint i = 0; i < in->given->len; i++) {
         const char *name = g_array_index(in->given, const CliOption *, i)->name;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define DIGITS 10
+#define G "%" G_GINT64_FORMAT
 
 const char *const report_schedule_orders[] = {"listed", "time", "memory", "name", NULL};
 
@@ -200,12 +201,13 @@ schedules_tsv(const ReportSchedules *schedules, GString *out)
                                      s->max_span,
                                      s->bubble_fraction,
                                      s->bubble_over_ideal,
-                                     s->refused != NULL ? NAN : in_flight(s),
-                                     (double)s->peak_bytes,
-                                     s->peak_rank,
-                                     (double)s->p2p_bytes};
+                                     s->refused != NULL ? NAN : in_flight(s)};
             tsv_values(s, values, G_N_ELEMENTS(values), out);
-            g_string_append_printf(out, "\t%s", s->refused != NULL ? "" : s->fits ? "yes" : "no");
+            if (s->refused != NULL)
+                g_string_append(out, "\t\t\t\t");
+            else
+                g_string_append_printf(out, "\t" G "\t%u\t" G "\t%s", s->peak_bytes, s->peak_rank,
+                                       s->p2p_bytes, s->fits ? "yes" : "no");
         } else {
             const double values[] = {s->makespan,        s->busy_max,          s->max_span,
                                      s->bubble_fraction, s->bubble_over_ideal, s->closed_form};

@@ -23,6 +23,14 @@ append_in_flight(ReportTable *table, const ReportSchedule *s)
     report_table_cell(table, "%s", report_plain((double)most / s->params.vpp, 4).text);
 }
 
+/* Of a file, without its folder. */
+static void
+append_name(ReportTable *table, const ReportSchedule *s)
+{
+    g_autofree char *name = g_path_get_basename(s->name);
+    report_table_cell(table, "%s", name);
+}
+
 static void
 append_bubbles(ReportTable *table, const ReportSchedule *s)
 {
@@ -33,7 +41,7 @@ append_bubbles(ReportTable *table, const ReportSchedule *s)
 static void
 unit_row(ReportTable *table, const ReportSchedule *s)
 {
-    report_table_cell(table, "%s", s->name);
+    append_name(table, s);
     report_table_cell(table, "%u", s->params.vpp);
     report_table_cell(table, "%s", report_plain(s->makespan, DIGITS).text);
     report_table_cell(table, "%s",
@@ -47,7 +55,7 @@ unit_row(ReportTable *table, const ReportSchedule *s)
 static void
 real_row(ReportTable *table, const ReportSchedule *s, double best)
 {
-    report_table_cell(table, "%s", s->name);
+    append_name(table, s);
     report_table_cell(table, "%u", s->params.vpp);
     report_table_cell(table, "%s", report_time(s->time_s).text);
     report_table_cell(table, "%s x", report_fixed(s->time_s / best, 3).text);
@@ -58,6 +66,19 @@ real_row(ReportTable *table, const ReportSchedule *s, double best)
     report_table_cell(table, "%u", s->peak_rank);
     report_table_cell(table, "%s", report_gb((double)s->p2p_bytes).text);
     report_table_cell(table, "%s", s->fits ? "fits" : "DOES NOT FIT");
+}
+
+/* Of those that fit; where none does, of all. */
+static double
+best_time(const ReportSchedules *schedules)
+{
+    double best[2] = {INFINITY, INFINITY};
+    for (guint i = 0; i < schedules->rows->len; i++) {
+        const ReportSchedule *s = schedules->rows->pdata[i];
+        if (s->refused == NULL)
+            best[s->fits] = MIN(best[s->fits], s->time_s);
+    }
+    return isfinite(best[TRUE]) ? best[TRUE] : best[FALSE];
 }
 
 static void
@@ -71,16 +92,11 @@ append_table(const ReportSchedules *schedules, GString *out)
         "in flight", "peak memory", "rank",      "p2p/GPU", "memory",     NULL};
     g_autoptr(ReportTable) table = schedules->real ? report_table_new("lrrrrrrrrrrl", real_heads)
                                                    : report_table_new("lrrrrrrrr", unit_heads);
-    double best = INFINITY;
+    double best = best_time(schedules);
     guint n = 0;
     for (guint i = 0; i < schedules->rows->len; i++) {
         const ReportSchedule *s = schedules->rows->pdata[i];
         n += s->refused == NULL ? 1 : 0;
-        if (s->refused == NULL)
-            best = MIN(best, s->time_s);
-    }
-    for (guint i = 0; i < schedules->rows->len; i++) {
-        const ReportSchedule *s = schedules->rows->pdata[i];
         if (s->refused == NULL && schedules->real)
             real_row(table, s, best);
         else if (s->refused == NULL)
@@ -136,7 +152,12 @@ append_notes(const ReportSchedules *schedules, GString *out)
     append_names(schedules, has_replicas, "two replicas of the model, each rank holds two stages.",
                  out);
     append_names(schedules, has_versions,
-                 "asynchronous, with several versions of the weights; time of one period.", out);
+                 schedules->real
+                     ? "asynchronous, with several versions of the weights; the iteration is one "
+                       "steady period."
+                     : "asynchronous, with several versions of the weights; by formula one steady "
+                       "period, without the makespan's fill.",
+                 out);
     append_names(schedules, is_reconstruction,
                  "a reconstruction, not checked against its authors' own order.", out);
 }

@@ -289,10 +289,17 @@ check_complete(const Verifier *v, GError **error)
                 return complain_missing(v, TABLE_B, stage, m, error);
             if (!has(done, TABLE_B) && !has(done, TABLE_W))
                 return complain_missing(v, TABLE_W, stage, m, error);
-            if (v->messages &&
-                (!check_sent(v, stage, m, 1, error) || !check_sent(v, stage, m, -1, error)))
-                return FALSE;
         }
+    return TRUE;
+}
+
+static gboolean
+check_all_sent(const Verifier *v, GError **error)
+{
+    for (guint stage = 0; stage < v->s->n_stages; stage++)
+        for (guint m = 0; m < v->s->params.microbatches; m++)
+            if (!check_sent(v, stage, m, 1, error) || !check_sent(v, stage, m, -1, error))
+                return FALSE;
     return TRUE;
 }
 
@@ -314,5 +321,5 @@ schedule_table_verify(const ScheduleTable *t, const Schedule *s, GError **error)
     for (guint r = 0; r < t->n_rows; r++)
         if (!check_row(&v, r, error))
             return FALSE;
-    return check_complete(&v, error);
+    return check_complete(&v, error) && (!v.messages || check_all_sent(&v, error));
 }

@@ -163,7 +163,10 @@ typedef struct {
     const Schedule *s;
     const ScheduleTable *from;
     ScheduleTable *to;
-    guint8 *done; /* [n_stages * microbatches] bit set of the ops below TABLE_UNSHARD */
+    guint8 *done;   /* [n_stages * microbatches] bit set of the ops below TABLE_UNSHARD */
+    guint *at;      /* [rows] the first cell that has not had its turn */
+    guint64 *awake; /* bit set of the rows that may go on */
+    guint n_left;   /* rows not at their end */
 } Sending;
 
 static guint8 *
@@ -215,26 +218,54 @@ send(Sending *l, guint row, const TableCell *cell)
     message.stage = (guint16)target;
     append(l->to, peer, message);
     *done_at(l, message.stage, message.microbatch) |= (guint8)(1 << message.op);
+    if (l->at[peer] < l->from->rows[peer]->len)
+        l->awake[peer / 64] |= G_GUINT64_CONSTANT(1) << peer % 64;
 }
 
-/* One operation, or pair, of a row; how many cells it was, 0: it has to wait. */
-static guint
-take_turn(Sending *l, guint row, guint at)
+/* One operation, or pair, of a row that is awake; it sleeps when it has to wait or is at its end. */
+static void
+take_turn(Sending *l, guint row)
 {
-    const TableCell *cell = TABLE_CELL(l->from, row, at);
+    const TableCell *cell = TABLE_CELL(l->from, row, l->at[row]);
     guint size = cell->pair == SCHEDULE_PAIR_FIRST ? 2 : 1;
+    gboolean ready = TRUE;
 
     for (guint k = 0; k < size; k++)
-        if (!is_ready(l, row, &cell[k]))
-            return 0;
-    for (guint k = 0; k < size; k++) {
+        ready = ready && is_ready(l, row, &cell[k]);
+    for (guint k = 0; ready && k < size; k++) {
         append(l->to, row, cell[k]);
         if (cell[k].op < TABLE_UNSHARD)
             *done_at(l, cell[k].stage, cell[k].microbatch) |= (guint8)(1 << cell[k].op);
     }
-    for (guint k = 0; k < size; k++)
+    l->at[row] += ready ? size : 0;
+    for (guint k = 0; ready && k < size; k++)
         send(l, row, &cell[k]);
-    return size;
+    gboolean ended = l->at[row] == l->from->rows[row]->len;
+    l->n_left -= ended;
+    if (ended || !ready)
+        l->awake[row / 64] &= ~(G_GUINT64_CONSTANT(1) << row % 64);
+}
+
+/* Rows that are awake take turns in order; those woken behind the one in turn still have theirs in the
+ * same round. */
+static void
+take_turns(Sending *l)
+{
+    guint n_words = (l->from->n_rows + 63) / 64;
+
+    while (l->n_left > 0) {
+        gboolean any = FALSE;
+        for (guint word = 0; word < n_words; word++) {
+            guint64 ahead = ~G_GUINT64_CONSTANT(0);
+            while ((l->awake[word] & ahead) != 0) {
+                guint bit = (guint)__builtin_ctzll(l->awake[word] & ahead);
+                take_turn(l, 64 * word + bit);
+                ahead = bit == 63 ? 0 : ~G_GUINT64_CONSTANT(0) << (bit + 1);
+                any = TRUE;
+            }
+        }
+        g_assert(any); /* schedule_check has passed */
+    }
 }
 
 static ScheduleTable *
@@ -242,26 +273,16 @@ add_messages(const Schedule *s, const ScheduleTable *from)
 {
     g_autofree guint8 *done = g_new0(guint8, (gsize)s->n_stages * s->params.microbatches);
     g_autofree guint *at = g_new0(guint, from->n_rows);
-    g_autofree guint *rows = g_new(guint, from->n_rows); /* those not at their end, in order */
-    Sending l = {.s = s, .from = from, .done = done};
-    guint n = 0;
+    g_autofree guint64 *awake = g_new0(guint64, from->n_rows / 64 + 1);
+    Sending l = {.s = s, .from = from, .done = done, .at = at, .awake = awake};
 
     l.to = schedule_table_new(from->name, from->n_rows);
     for (guint r = 0; r < from->n_rows; r++)
-        if (from->rows[r]->len > 0)
-            rows[n++] = r;
-    while (n > 0) {
-        guint kept = 0, moved = 0;
-        for (guint i = 0; i < n; i++) {
-            guint row = rows[i], size = take_turn(&l, row, at[row]);
-            moved += size;
-            at[row] += size;
-            if (at[row] < from->rows[row]->len)
-                rows[kept++] = row;
+        if (from->rows[r]->len > 0) {
+            awake[r / 64] |= G_GUINT64_CONSTANT(1) << r % 64;
+            l.n_left++;
         }
-        g_assert(moved > 0); /* schedule_check has passed */
-        n = kept;
-    }
+    take_turns(&l);
     return l.to;
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "schedule/schedule.h"
 
 static const CliOption option = {"tp", CLI_OPTION_COUNT, 0, 1, 1000000, NULL, "N", "ranks"};
 
@@ -42,6 +43,25 @@ what_is_no_range_is_refused(void)
     }
 }
 
+static void
+schedules_are_an_axis_of_names(void)
+{
+    static const CliOption schedule = {"schedule", CLI_OPTION_TEXT, 0, 0, 0, NULL, "NAME", "order"};
+    g_autoptr(GError) error = NULL;
+    CliAxis *axis = cli_axis_parse(&schedule, "1f1b,interleaved,my.csv", &error);
+    static const char *const names[] = {"1f1b", "interleaved_megatron", "my.csv"};
+    g_assert_no_error(error);
+    g_assert_cmpuint(axis->values->len, ==, 3);
+    for (guint i = 0; i < 3; i++) {
+        g_assert_cmpint(g_array_index(axis->values, gint64, i), ==, i);
+        g_assert_cmpstr(axis->names->pdata[i], ==, names[i]);
+    }
+    cli_axis_free(axis);
+    axis = cli_axis_parse(&schedule, "1f1b,2f2b", &error);
+    g_assert_null(axis);
+    g_assert_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_UNKNOWN);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -49,5 +69,6 @@ main(int argc, char **argv)
     g_test_add_func("/cli/axis/ranges-and-lists-give-their-values",
                     ranges_and_lists_give_their_values);
     g_test_add_func("/cli/axis/what-is-no-range-is-refused", what_is_no_range_is_refused);
+    g_test_add_func("/cli/axis/schedules-are-an-axis-of-names", schedules_are_an_axis_of_names);
     return g_test_run();
 }

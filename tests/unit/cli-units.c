@@ -31,12 +31,31 @@ numbers_come_to_a_common_denominator(void)
 }
 
 static void
+a_pair_is_as_long_as_it_is_said(void)
+{
+    const struct {
+        const char *text;
+        gint64 pair, F, scale;
+    } cases[] = {{"F=1,I=1,W=1", 0, 1, 1}, {"F=1,I=1,W=1,pair=3", 3, 1, 1}, {"F=1,B=2,pair=5/2", 5, 2, 2}};
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GError) error = NULL;
+        CliUnits u;
+        gboolean ok = cli_units_parse(cases[i].text, &u, &error);
+        g_assert_no_error(error);
+        g_assert_true(ok);
+        g_assert_cmpint(u.units.pair, ==, cases[i].pair);
+        g_assert_cmpint(u.units.F, ==, cases[i].F);
+        g_assert_cmpint(u.scale, ==, cases[i].scale);
+    }
+}
+
+static void
 what_is_no_duration_is_refused(void)
 {
     static const char *const texts[] = {
         "",       "F",          "F=",        "F=x",     "F=-1",     "F=1e3",       "F=1/0", "F=1/2/3",
         "G=1",    "F=1,,W=1",   "F=nan",     "F=1 ",    "F=0,B=0",  "B=1,I=2",     "F=1.2.3",
-        "F=.",    "F=1,I=1,W=1,B=2", "F=99999999999999999999", "F=1/999999937,I=1/999999893"};
+        "F=.",    "F=1,pair=0", "F=1,pair=", "pairs=1", "F=1,I=1,W=1,B=2", "F=99999999999999999999", "F=1/999999937,I=1/999999893"};
     for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autoptr(GError) error = NULL;
         CliUnits u = {.scale = -7};
@@ -53,6 +72,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/cli/units/numbers-come-to-a-common-denominator",
                     numbers_come_to_a_common_denominator);
+    g_test_add_func("/cli/units/a-pair-is-as-long-as-it-is-said", a_pair_is_as_long_as_it_is_said);
     g_test_add_func("/cli/units/what-is-no-duration-is-refused", what_is_no_duration_is_refused);
     return g_test_run();
 }

@@ -151,6 +151,8 @@ test_bad_placements(void)
         {"0F0,0B0\n1F0,1B0\n", "0,2", "--placement: '0,2' is not a list of ranks 0 to 1"},
         {"0F0,0B0\n1F0,1B0\n", "0", "places 1 stages and the file has 2; write loop"},
         {"0F0,0B0\n1F0,1B0\n", "0,1,1", "row 2: 2F0 is missing"},
+        {"0F0,0RECV_B0,0B0\n1UNSHARD\n", "0,1", "row 2: 1F0 is missing"},
+        {"0F0,0RECV_B0,0B0\n", "0,0", "row 1, column 2: 0RECV_B0 is for a stage on the same row"},
         {"0F0,0B0\n1F0,1B0\n", "wave", "is not a list of ranks"},
         {"0F0,0B0\n1F0,1B0\n", "", "is not"},
         {"0F0,0B0\n1F0,1B0\n", "0,1/1", "different numbers of stages"},
@@ -302,6 +304,45 @@ test_long_circle(void)
     assert_refused(text->str, NULL, ", and so on over 4 more rows: a circle");
 }
 
+/* Swap, drop or double random tokens of a good schedule: the file is refused if and only if
+ * schedule_check, which knows no columns, refuses the lists. */
+static void
+test_disturbed(void)
+{
+    static const char *const names[] = {"1f1b", "interleaved", "zb_h1", "dualpipev", "chimera"};
+    guint n_good = 0, n_bad = 0;
+
+    for (guint i = 0; i < 400; i++) {
+        const ScheduleType *type = schedule_find(names[i % G_N_ELEMENTS(names)], NULL);
+        ScheduleParams params = {.pp = 2 * (guint)g_test_rand_int_range(1, 3),
+                                 .vpp = type->min_vpp};
+        params.microbatches = 2 * params.pp;
+        g_autoptr(Schedule) s = schedule_new(type, &params, NULL);
+        GArray *list = s->ranks[g_test_rand_int_range(0, (gint32)params.pp)];
+        for (guint k = 0; k < list->len; k++) /* pairs cannot be torn in text */
+            g_array_index(list, ScheduleToken, k).pair = SCHEDULE_SINGLE;
+        guint a = (guint)g_test_rand_int_range(0, (gint32)list->len - 1);
+        ScheduleToken *tokens = &g_array_index(list, ScheduleToken, a), first = tokens[0];
+        if (i % 4 == 0) {
+            tokens[0] = tokens[1];
+        } else {
+            tokens[0] = tokens[1];
+            tokens[1] = first;
+        }
+        g_autoptr(GError) error = NULL, plain = NULL;
+        g_autofree char *text = schedule_format_csv(s);
+        g_autoptr(Schedule) read = schedule_parse_csv("file.csv", text, &error);
+        gboolean good = schedule_check(s, &plain);
+        if ((read != NULL) != good)
+            g_error("'%s' against '%s' for\n%s", error != NULL ? error->message : "read",
+                    plain != NULL ? plain->message : "good", text);
+        n_good += good;
+        n_bad += !good;
+    }
+    g_assert_cmpuint(n_good, >, 0);
+    g_assert_cmpuint(n_bad, >, 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -317,5 +358,6 @@ main(int argc, char **argv)
     g_test_add_func("/schedule/csv/bad-messages-name-what-they-wait-for", test_bad_messages);
     g_test_add_func("/schedule/csv/deadlock-tells-its-circle", test_circles);
     g_test_add_func("/schedule/csv/long-circle-is-cut", test_long_circle);
+    g_test_add_func("/schedule/csv/disturbed-lists-are-refused-as-by-check", test_disturbed);
     return g_test_run();
 }
