@@ -35,7 +35,7 @@ cli_comparison_fill(ReportSchedule *row, const Schedule *schedule, const Schedul
 gboolean
 cli_comparison_dump(const CliComparison *c, const Schedule *schedule, GError **error)
 {
-    g_autofree char *csv = c->dump != NULL ? schedule_format_csv(schedule) : NULL;
+    g_autofree char *csv = c->dump != NULL ? schedule_format_as_read(schedule) : NULL;
     g_autofree char *comms = c->dump_comms != NULL ? schedule_format_comms(schedule) : NULL;
     return (csv == NULL || conf_write_text(c->dump, csv, -1, error)) &&
            (comms == NULL || conf_write_text(c->dump_comms, comms, -1, error));

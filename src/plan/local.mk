@@ -3,7 +3,8 @@ libdtsim_a_SOURCES += %D%/plan.c %D%/plan.h
 libdtsim_a_SOURCES += %D%/resolve.h
 libdtsim_a_SOURCES += %D%/batch.c
 libdtsim_a_SOURCES += %D%/degrees.c
-libdtsim_a_SOURCES += %D%/layers.c
+libdtsim_a_SOURCES += %D%/layers.c \
+	%D%/layout.c
 libdtsim_a_SOURCES += %D%/memory.c
 libdtsim_a_SOURCES += %D%/print.c
 libdtsim_a_SOURCES += %D%/ranks.c
