@@ -41,7 +41,7 @@ do for [i = 1:n] {
 # The page in pixels: columns of panels, a title above and a legend below.
 columns = n == 1 ? 1 : n <= 8 ? 2 : 3
 lines = int((n + columns - 1) / columns)
-row = rows_most <= 4 ? 28 : rows_most <= 8 ? 25 : rows_most <= 16 ? 15 : rows_most <= 32 ? 8 : 5
+row = rows_most <= 4 ? 28 : rows_most <= 8 ? (n > 8 ? 21 : 25) : rows_most <= 16 ? 15 : rows_most <= 32 ? 8 : 5
 row = n == 1 ? 1.5 * row : row
 head = 62
 foot = 56

@@ -5,6 +5,7 @@
 
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "report/run.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -25,7 +26,6 @@ static const char *const dtypes[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL
 static const char *const gradients[] = {"fp32", "model", NULL};
 static const char *const p2ps[] = {"auto", "ideal", "async", "blocking", "overlapped", "fused", NULL};
 static const char *const dropouts[] = {"auto", "off", "on", NULL};
-static const char *const barriers[] = {"global", "none", "post-validation", NULL};
 static const char *const rank_choices[] = {"symmetric", "all", NULL};
 static const char *const conventions[] = {"megatron", "sc21", "korthikanti", "torchtitan", "palm",
                                           "llm-foundry", "nanotron", NULL};
@@ -73,7 +73,7 @@ static const CliOption plan_options[] = {
     COUNT("bucket-size", spec.bucket_elements, 1, G_MAXINT64, "Elements of a gradient bucket"),
     {"clip", CLI_OPTION_NUMBER, offsetof(CliInputs, spec.clip), 0, 0, NULL, "NORM",
      "Gradient clipping norm; 0: none (default: 1)"},
-    CHOICE("optimizer-barrier", barrier, barriers, "WHAT",
+    CHOICE("optimizer-barrier", barrier, report_barrier_names, "WHAT",
            "What the optimizer waits for: global, none or post-validation"),
     FLAG("overlap-grad-reduce", spec.overlap_grad_reduce, "Reduce gradients beside the backward"),
     FLAG("overlap-param-gather", spec.overlap_param_gather, "Gather weights beside the forward"),
@@ -337,7 +337,7 @@ cli_inputs_print_choices(const CliInputs *in, const PlanSpec *resolved, GString 
                            recomputes[resolved->recompute], attentions[resolved->attention],
                            p2ps[resolved->p2p]);
     g_string_append_printf(out, " \\\n  --optimizer-barrier %s",
-                           barriers[resolved->optimizer_barrier]);
+                           report_barrier_names[resolved->optimizer_barrier]);
     g_string_append_printf(out, " \\\n  --dtype %s --grad-dtype %s --dropout %s",
                            dtypes[resolved->dtype], gradients[resolved->gradient_fp32 ? 0 : 1],
                            dropouts[resolved->dropout + 1]);

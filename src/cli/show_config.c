@@ -29,6 +29,19 @@ append_flag(GString *out, const char *option, gboolean value)
 }
 
 static void
+append_layers(GString *out, const Plan *plan)
+{
+    if (plan->spec.layout != NULL) {
+        append(out, "pipeline-layout", plan->spec.layout);
+        return;
+    }
+    g_autoptr(GString) layers = g_string_new(NULL);
+    for (gint64 i = 0; i < plan->n_stages; i++)
+        g_string_append_printf(layers, "%s" G, i > 0 ? "," : "", plan->layers[i]);
+    append(out, "stage-layers", layers->str);
+}
+
+static void
 append_plan(GString *out, const CliInputs *in, const Plan *plan, const char *schedule)
 {
     const PlanSpec *s = &plan->spec;
@@ -53,10 +66,7 @@ append_plan(GString *out, const CliInputs *in, const Plan *plan, const char *sch
         append_count(out, "bucket-size", s->bucket_elements);
     char clip[G_ASCII_DTOSTR_BUF_SIZE];
     append(out, "clip", g_ascii_dtostr(clip, sizeof clip, s->clip));
-    g_autoptr(GString) layers = g_string_new(NULL);
-    for (gint64 i = 0; i < plan->n_stages; i++)
-        g_string_append_printf(layers, "%s" G, i > 0 ? "," : "", plan->layers[i]);
-    append(out, "stage-layers", layers->str);
+    append_layers(out, plan);
     cli_inputs_print_choices(in, s, out);
     append_flag(out, "sequence-parallel", s->sequence_parallel);
     append_flag(out, "p2p-sync", s->p2p_sync);

@@ -3,7 +3,11 @@
 
 #include "report/gantt.h"
 
+#include "conf/complaint.h"
+
 #include <string.h>
+
+#define BOXES_MOST 400000u /* gnuplot takes a minute for as many */
 
 typedef struct {
     guint rank;
@@ -132,6 +136,16 @@ report_gantt_page(const ReportPage *page, const ReportPanel *panels, guint n, co
                   GError **error)
 {
     g_autoptr(GString) data = g_string_new(NULL);
+    guint boxes = 0;
+    for (guint i = 0; i < n; i++)
+        boxes += panels[i].gantt->boxes->len;
+    if (boxes > BOXES_MOST) {
+        g_set_error(error, CONF_ERROR, CONF_ERROR_VALUE,
+                    "--plot: %u operations are more than a picture of %u shows; write fewer "
+                    "--microbatches, or name fewer schedules",
+                    boxes, BOXES_MOST);
+        return FALSE;
+    }
     for (guint i = 0; i < n; i++)
         append_panel(data, &panels[i]);
     g_autofree char *words = g_strdup_printf("%s\t%s", page->title, page->unit);

@@ -60,6 +60,8 @@ json_plan(JsonBuilder *b, const ReportRun *run)
                      s->gradient_fp32 ? "fp32" : cluster_dtype_name(s->dtype));
     report_json_bool(b, "sequence_parallel", s->sequence_parallel);
     report_json_text(b, "p2p", p2p_names[s->p2p]);
+    report_json_text(b, "optimizer_barrier", report_barrier_names[s->optimizer_barrier]);
+    report_json_text(b, "pipeline_layout", s->layout);
     report_json_bool(b, "overlap_grad_reduce", s->overlap_grad_reduce);
     report_json_bool(b, "overlap_param_gather", s->overlap_param_gather);
     report_json_array(b, "stage_layers");

@@ -1,4 +1,4 @@
-/* The list of report formats, and ratios that several of them print. */
+/* The list of report formats, and names and ratios that several of them print. */
 #include "config.h"
 
 #include "report/run.h"
@@ -7,6 +7,8 @@
 
 const ReportFormat *const report_formats[] = {&report_text, &report_json, &report_tsv, NULL};
 const char *const report_format_names[] = {"text", "json", "tsv", NULL};
+
+const char *const report_barrier_names[] = {"global", "none", "post-validation", NULL};
 
 /* Achieved over peak of all GPUs: flops / (t * gpus * peak). */
 static double

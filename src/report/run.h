@@ -30,6 +30,8 @@ void report_explain_text(const ReportRun *run, GString *out);
 void report_explain_json(const ReportRun *run, GString *out);
 void report_explain_tsv(const ReportRun *run, GString *out);
 
+/* By PlanBarrier, as --optimizer-barrier has them; NULL-terminated. */
+extern const char *const report_barrier_names[];
 /* Ratios that several reports print. NAN where the GPU has no peak for the dtype. */
 double report_mfu(const ReportRun *run);
 double report_hfu(const ReportRun *run);

@@ -51,6 +51,9 @@ append_plan(const ReportRun *run, GString *out)
                            run->schedule->name,
                            s->sequence_parallel ? "sequence parallel" : "no sequence parallel",
                            s->zero, s->zero == 1 ? " (distributed optimizer)" : "");
+    if (s->optimizer_barrier != PLAN_BARRIER_GLOBAL)
+        g_string_append_printf(text, "; optimizer barrier %s",
+                               report_barrier_names[s->optimizer_barrier]);
     report_paragraph(out, "  plan       ", text->str);
     g_string_append_printf(out, "  batch      " G " sequence%s of " G " tokens; " G
                                 " microbatch%s of " G " on each of " G " replica%s\n",
