@@ -44,7 +44,8 @@ cli_parse_number(const char *option, const char *text, double *ret_value, GError
     double value = g_ascii_isdigit(text[0]) ? g_ascii_strtod(text, &end) : NAN;
     if (!isfinite(value) || *end != '\0') {
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
-                    "%s: '%s' is not a number of 0 or more; write a decimal, as %s 1.0", option, text, option);
+                    "%s: '%s' is not a number of 0 or more; write a decimal, as %s 1.0", option,
+                    text, option);
         return FALSE;
     }
     *ret_value = value;
@@ -52,8 +53,8 @@ cli_parse_number(const char *option, const char *text, double *ret_value, GError
 }
 
 gboolean
-cli_parse_choice(const char *option, const char *text, const char *const *choices,
-                 guint *ret_index, GError **error)
+cli_parse_choice(const char *option, const char *text, const char *const *choices, guint *ret_index,
+                 GError **error)
 {
     for (guint i = 0; choices[i] != NULL; i++) {
         if (strcmp(choices[i], text) == 0) {

@@ -5,11 +5,11 @@
 
 /* What a command accepts. `groups` are taken over by the context that parses. */
 typedef struct {
-    const char *command;      /* "sweep" */
-    const char *parameters;   /* "[OPTION...]" or "FILE... [OPTION...]" */
-    const char *description;  /* sentences under the usage line */
-    guint max_positional;     /* G_MAXUINT: any number */
-    GOptionGroup *groups[4];  /* the first is the command's own */
+    const char *command;     /* "sweep" */
+    const char *parameters;  /* "[OPTION...]" or "FILE... [OPTION...]" */
+    const char *description; /* sentences under the usage line */
+    guint max_positional;    /* G_MAXUINT: any number */
+    GOptionGroup *groups[4]; /* the first is the command's own */
 } CliArguments;
 
 /* Removes options from argv; what is left after argv[0] are positional words. When help was asked for,

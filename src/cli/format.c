@@ -29,8 +29,8 @@ output_set(const char *name, const char *text, gpointer user, GError **error)
     return TRUE;
 }
 
-static const char *const format_helps[] = {"text (default), json or tsv", "text, json (default) or tsv",
-                                           "text, json or tsv (default)"};
+static const char *const format_helps[] = {
+    "text (default), json or tsv", "text, json (default) or tsv", "text, json or tsv (default)"};
 
 GOptionGroup *
 cli_format_group(CliFormat *format)
@@ -42,8 +42,8 @@ cli_format_group(CliFormat *format)
          (gpointer)(GOptionArgFunc)output_set, "Where to write (default: standard output)", "FILE"},
         {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},
     };
-    GOptionGroup *group = g_option_group_new("output", "Output:", "Show the options of output",
-                                             format, NULL);
+    GOptionGroup *group =
+        g_option_group_new("output", "Output:", "Show the options of output", format, NULL);
     g_option_group_add_entries(group, entries);
     return group;
 }

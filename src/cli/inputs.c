@@ -10,25 +10,34 @@
 #include <stddef.h>
 #include <string.h>
 
-#define COUNT(name, field, min, max, what) \
-    {name, CLI_OPTION_COUNT, offsetof(CliInputs, field), min, max, NULL, "N", what}
-#define FLAG(name, field, what) \
-    {name, CLI_OPTION_FLAG, offsetof(CliInputs, field), 0, 1, NULL, NULL, what}
-#define CHOICE(name, field, choices, argument, what) \
-    {name, CLI_OPTION_CHOICE, offsetof(CliInputs, field), 0, 0, choices, argument, what}
-#define TEXT(name, field, argument, what) \
-    {name, CLI_OPTION_TEXT, offsetof(CliInputs, field), 0, 0, NULL, argument, what}
+#define COUNT(name, field, min, max, what)                                                         \
+    {                                                                                              \
+        name, CLI_OPTION_COUNT, offsetof(CliInputs, field), min, max, NULL, "N", what              \
+    }
+#define FLAG(name, field, what)                                                                    \
+    {                                                                                              \
+        name, CLI_OPTION_FLAG, offsetof(CliInputs, field), 0, 1, NULL, NULL, what                  \
+    }
+#define CHOICE(name, field, choices, argument, what)                                               \
+    {                                                                                              \
+        name, CLI_OPTION_CHOICE, offsetof(CliInputs, field), 0, 0, choices, argument, what         \
+    }
+#define TEXT(name, field, argument, what)                                                          \
+    {                                                                                              \
+        name, CLI_OPTION_TEXT, offsetof(CliInputs, field), 0, 0, NULL, argument, what              \
+    }
 #define MANY G_MAXINT32
 
 static const char *const recomputes[] = {"none", "selective", "full", NULL};
 static const char *const attentions[] = {"flash", "unfused", NULL};
 static const char *const dtypes[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
 static const char *const gradients[] = {"fp32", "model", NULL};
-static const char *const p2ps[] = {"auto", "ideal", "async", "blocking", "overlapped", "fused", NULL};
+static const char *const p2ps[] = {"auto",       "ideal", "async", "blocking",
+                                   "overlapped", "fused", NULL};
 static const char *const dropouts[] = {"auto", "off", "on", NULL};
 static const char *const rank_choices[] = {"symmetric", "all", NULL};
-static const char *const conventions[] = {"megatron", "sc21", "korthikanti", "torchtitan", "palm",
-                                          "llm-foundry", "nanotron", NULL};
+static const char *const conventions[] = {"megatron", "sc21",        "korthikanti", "torchtitan",
+                                          "palm",     "llm-foundry", "nanotron",    NULL};
 
 static const CliOption machine_options[] = {
     TEXT("model", model, "NAME|FILE", "Shipped model or a config.json (default: gpt3-175b)"),
@@ -50,11 +59,14 @@ static const CliOption plan_options[] = {
     COUNT("global-batch-size", spec.global_batch, 1, MANY, "Sequences of one iteration"),
     COUNT("microbatches", spec.microbatches, 1, MANY, "Microbatches per replica"),
     COUNT("seq-length", spec.seq, 1, MANY, "Tokens of one sequence"),
-    TEXT("schedule", schedule, "NAME|FILE", "Pipeline schedule ('dtsim schedules' lists them), or .csv"),
-    TEXT("placement", placement, "WHERE", "Of a .csv's stages: loop, v, bidirectional, or ranks 0,1,1,0"),
+    TEXT("schedule", schedule, "NAME|FILE",
+         "Pipeline schedule ('dtsim schedules' lists them), or .csv"),
+    TEXT("placement", placement, "WHERE",
+         "Of a .csv's stages: loop, v, bidirectional, or ranks 0,1,1,0"),
     COUNT("group", spec.group, 1, MANY, "Microbatch group of interleaved schedules (default: pp)"),
     COUNT("zero", spec.zero, 0, 3, "0, or 1: distributed optimizer"),
-    FLAG("sequence-parallel", spec.sequence_parallel, "Sequence parallel regions between TP blocks"),
+    FLAG("sequence-parallel", spec.sequence_parallel,
+         "Sequence parallel regions between TP blocks"),
     CHOICE("recompute", recompute, recomputes, "WHAT", "none, selective or full"),
     CHOICE("attention", attention, attentions, "KIND", "flash or unfused"),
     CHOICE("dtype", dtype, dtypes, "TYPE", "fp32, tf32, fp16, bf16 or fp8"),
@@ -77,7 +89,8 @@ static const CliOption plan_options[] = {
            "What the optimizer waits for: global, none or post-validation"),
     FLAG("overlap-grad-reduce", spec.overlap_grad_reduce, "Reduce gradients beside the backward"),
     FLAG("overlap-param-gather", spec.overlap_param_gather, "Gather weights beside the forward"),
-    FLAG("align-grad-reduce", spec.align_grad_reduce, "Start reductions at the same time on stages"),
+    FLAG("align-grad-reduce", spec.align_grad_reduce,
+         "Start reductions at the same time on stages"),
 };
 
 CliInputs *
@@ -209,8 +222,7 @@ count_set(CliInputs *in, const CliOption *option, const char *name, const char *
 }
 
 static gboolean
-text_set(CliInputs *in, const CliOption *option, const char *name, const char *text,
-         GError **error)
+text_set(CliInputs *in, const CliOption *option, const char *name, const char *text, GError **error)
 {
     if (text[0] == '\0') {
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE, "%s: is empty; write %s %s", name, name,
@@ -298,13 +310,12 @@ group_of(CliInputs *in, const char *name, const char *title, const CliOption *op
     GOptionGroup *group = g_option_group_new(name, title, show, in, NULL);
     for (guint i = 0; i < n; i++) {
         gboolean flag = options[i].type == CLI_OPTION_FLAG;
-        GOptionEntry entries[3] = {
-            entry_of(options[i].name, options[i].argument, options[i].what,
-                     flag ? G_OPTION_FLAG_NO_ARG : G_OPTION_FLAG_FILENAME)};
+        GOptionEntry entries[3] = {entry_of(options[i].name, options[i].argument, options[i].what,
+                                            flag ? G_OPTION_FLAG_NO_ARG : G_OPTION_FLAG_FILENAME)};
         /* The group keeps a copy of the entry, not of its name. */
         if (flag)
-            entries[1] = entry_of(intern_no(options[i].name), NULL, "... or not",
-                                  G_OPTION_FLAG_NO_ARG);
+            entries[1] =
+                entry_of(intern_no(options[i].name), NULL, "... or not", G_OPTION_FLAG_NO_ARG);
         g_option_group_add_entries(group, entries);
     }
     return group;

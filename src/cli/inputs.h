@@ -8,14 +8,19 @@
 #define CLI_DEFAULT_MODEL "gpt3-175b"
 #define CLI_DEFAULT_SYSTEM "dgx-a100-80g"
 
-typedef enum { CLI_OPTION_COUNT, CLI_OPTION_FLAG, CLI_OPTION_CHOICE, CLI_OPTION_TEXT,
-               CLI_OPTION_NUMBER } CliOptionType;
+typedef enum {
+    CLI_OPTION_COUNT,
+    CLI_OPTION_FLAG,
+    CLI_OPTION_CHOICE,
+    CLI_OPTION_TEXT,
+    CLI_OPTION_NUMBER
+} CliOptionType;
 
 typedef struct {
     const char *name; /* without the dashes */
     CliOptionType type;
-    gsize offset;     /* in CliInputs: gint64, gboolean, guint (of a choice), char*, double */
-    gint64 min, max;  /* of a count */
+    gsize offset;    /* in CliInputs: gint64, gboolean, guint (of a choice), char*, double */
+    gint64 min, max; /* of a count */
     const char *const *choices;
     const char *argument; /* "N"; NULL for flags */
     const char *what;
@@ -29,10 +34,11 @@ typedef struct {
 } CliAxis;
 
 typedef struct {
-    PlanSpec spec;   /* texts in it are owned by the fields below */
+    PlanSpec spec; /* texts in it are owned by the fields below */
     char *model, *system, *schedule, *placement, *stage_layers, *layout; /* NULL: not given */
-    gint64 nodes;    /* 0: not given */
-    guint recompute, attention, dtype, gradient, dropout, p2p, barrier, flops, ranks; /* index in choices */
+    gint64 nodes;                                                        /* 0: not given */
+    guint recompute, attention, dtype, gradient, dropout, p2p, barrier, flops,
+        ranks;       /* index in choices */
     GPtrArray *sets; /* of char*, "section.key=value" */
     GArray *given;   /* of const CliOption*, in the order given, each once */
     GPtrArray *axes; /* of CliAxis*; NULL: ranges are refused */

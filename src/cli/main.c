@@ -78,9 +78,8 @@ unknown_command(const char *name)
     g_ptr_array_add(names, NULL);
     list = g_strjoinv(" ", (char **)names->pdata);
     g_autofree char *hint = conf_hint(name, (const char *const *)names->pdata);
-    g_autoptr(GError) error = g_error_new(CLI_ERROR, CLI_ERROR_USAGE,
-                                          "'%s' is not a command%s; write one of: %s", name, hint,
-                                          list);
+    g_autoptr(GError) error = g_error_new(
+        CLI_ERROR, CLI_ERROR_USAGE, "'%s' is not a command%s; write one of: %s", name, hint, list);
     return complain(error);
 }
 

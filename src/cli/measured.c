@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const needed[] = {"id",      "gpu",   "gpus", "layers", "hidden", "heads",
-                                     "seq_len", "vocab", "tp",   "pp",     "dp",     "micro_batch",
-                                     "global_batch"};
+static const char *const needed[] = {"id",    "gpu",         "gpus",        "layers", "hidden",
+                                     "heads", "seq_len",     "vocab",       "tp",     "pp",
+                                     "dp",    "micro_batch", "global_batch"};
 
 gboolean
 cli_measurements_init(CliMeasurements *m, const ConfTable *table, GError **error)
@@ -115,12 +115,13 @@ read_sizes(const CliMeasurements *m, guint row, LlmShape *s, GError **error)
         const char *column;
         gint64 *field;
         gint64 fallback;
-    } sizes[] = {{"layers", &s->layers, 0},   {"hidden", &s->hidden, 0}, {"heads", &s->heads, 0},
-                 {"seq_len", &s->max_positions, 0}, {"vocab", &s->vocab, 0},
-                 {"ffn_hidden", &s->ffn, -1}, {"kv_heads", &s->kv_heads, -1},
-                 {"head_dim", &s->head_dim, -1}};
+    } sizes[] = {{"layers", &s->layers, 0},      {"hidden", &s->hidden, 0},
+                 {"heads", &s->heads, 0},        {"seq_len", &s->max_positions, 0},
+                 {"vocab", &s->vocab, 0},        {"ffn_hidden", &s->ffn, -1},
+                 {"kv_heads", &s->kv_heads, -1}, {"head_dim", &s->head_dim, -1}};
     for (guint i = 0; i < G_N_ELEMENTS(sizes); i++)
-        if (!cli_measurements_int(m, row, sizes[i].column, sizes[i].fallback, sizes[i].field, error))
+        if (!cli_measurements_int(m, row, sizes[i].column, sizes[i].fallback, sizes[i].field,
+                                  error))
             return FALSE;
     if (s->ffn < 0)
         s->ffn = 4 * s->hidden;
@@ -149,7 +150,7 @@ read_shape(const CliMeasurements *m, guint row, GError **error)
     s->dropout = bias;
     s->norm = s->gated || has(notes, "rmsnorm") ? LLM_NORM_RMS : LLM_NORM_LAYER;
     s->embedding_norm = has(notes, "embed-layernorm");
-    s->position = has(notes, "alibi")            ? LLM_POSITION_ALIBI
+    s->position = has(notes, "alibi")              ? LLM_POSITION_ALIBI
                   : s->gated || has(notes, "rope") ? LLM_POSITION_ROPE
                                                    : LLM_POSITION_LEARNED;
     s->position_rows = s->position == LLM_POSITION_LEARNED ? s->max_positions : 0;
@@ -163,9 +164,15 @@ read_degrees(const CliMeasurements *m, guint row, PlanSpec *p, GError **error)
         const char *column;
         gint64 *field;
         gint64 fallback;
-    } counts[] = {{"tp", &p->tp, 1},   {"pp", &p->pp, 1},     {"dp", &p->dp, 1},
-                  {"cp", &p->cp, 1},   {"ep", &p->ep, 1},     {"vpp", &p->vpp, 1},
-                  {"gpus", &p->gpus, 0}, {"seq_len", &p->seq, 0}, {"micro_batch", &p->micro_batch, 1},
+    } counts[] = {{"tp", &p->tp, 1},
+                  {"pp", &p->pp, 1},
+                  {"dp", &p->dp, 1},
+                  {"cp", &p->cp, 1},
+                  {"ep", &p->ep, 1},
+                  {"vpp", &p->vpp, 1},
+                  {"gpus", &p->gpus, 0},
+                  {"seq_len", &p->seq, 0},
+                  {"micro_batch", &p->micro_batch, 1},
                   {"global_batch", &p->global_batch, 0}};
     for (guint i = 0; i < G_N_ELEMENTS(counts); i++)
         if (!cli_measurements_int(m, row, counts[i].column, counts[i].fallback, counts[i].field,
@@ -199,10 +206,12 @@ read_plan(const CliMeasurements *m, guint row, PlanSpec *p, GError **error)
                                                      : CLUSTER_BF16;
     p->gradient_fp32 = p->dtype != CLUSTER_FP16 && !has(optimizer, "grad reduce bf16");
     gboolean none = has(overlap, "none") || has(overlap, "no overlap") || overlap[0] == '\0';
-    p->overlap_grad_reduce = !none && (has(overlap, "grad") || has(overlap, "ddp") || has(overlap, "dp"));
+    p->overlap_grad_reduce =
+        !none && (has(overlap, "grad") || has(overlap, "ddp") || has(overlap, "dp"));
     p->overlap_param_gather = p->overlap_grad_reduce && p->zero == 1 && has(overlap, "param");
     p->scatter_gather = has(overlap, "scatter-gather");
-    p->deepspeed_pipeline = has(cli_measurements_text(m, row, "framework"), "deepspeed") && p->pp > 1;
+    p->deepspeed_pipeline =
+        has(cli_measurements_text(m, row, "framework"), "deepspeed") && p->pp > 1;
     p->gradient_fusion = !has(cli_measurements_text(m, row, "framework"), "deepspeed");
     p->schedule = p->vpp > 1 ? "interleaved" : "1f1b";
     return TRUE;
@@ -243,9 +252,9 @@ cli_measured_read(const CliMeasurements *m, guint row, CliMeasured *ret_measured
     r.skipped = why != NULL ? g_strdup(why)
                 : isnan(r.measured_s) && isnan(r.measured_gb) && !r.measured_oom
                     ? g_strdup("nothing measured")
-                    : cli_measured_hardware(cli_measurements_text(m, row, "gpu"), MAX(gpus_per_node, 1),
-                                            cli_measurements_text(m, row, "inter_net"), &r.system,
-                                            r.overrides);
+                    : cli_measured_hardware(
+                          cli_measurements_text(m, row, "gpu"), MAX(gpus_per_node, 1),
+                          cli_measurements_text(m, row, "inter_net"), &r.system, r.overrides);
     /* BigScience's job script says "do not remove or the training will hang" of this workaround
      * (bigscience train/tr11-176B-ml/tr11-176B-ml.slurm: CUDA_LAUNCH_BLOCKING=1). */
     if (r.skipped == NULL && has(cli_measurements_text(m, row, "framework"), "bigscience"))

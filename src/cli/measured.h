@@ -19,15 +19,15 @@ gboolean cli_measurements_init(CliMeasurements *m, const ConfTable *table, GErro
 void cli_measurements_clear(CliMeasurements *m);
 
 typedef struct {
-    const char *id, *source;       /* borrowed from the table */
+    const char *id, *source;        /* borrowed from the table */
     double measured_s, measured_gb; /* NAN: not measured */
     gboolean measured_oom;
-    gboolean memory_allocated;     /* measured by the allocator: without context and libraries */
-    gboolean memory_last_stage;    /* measured on the last pipeline rank, not on the fullest */
-    char *skipped;                 /* owned: why it cannot be simulated, and nothing below is set; or NULL */
-    char *system;                  /* owned: a shipped name */
-    GPtrArray *overrides;          /* owned, NULL-terminated: "section.key=value" */
-    LlmShape *shape;               /* owned */
+    gboolean memory_allocated;  /* measured by the allocator: without context and libraries */
+    gboolean memory_last_stage; /* measured on the last pipeline rank, not on the fullest */
+    char *skipped;        /* owned: why it cannot be simulated, and nothing below is set; or NULL */
+    char *system;         /* owned: a shipped name */
+    GPtrArray *overrides; /* owned, NULL-terminated: "section.key=value" */
+    LlmShape *shape;      /* owned */
     PlanSpec spec;
 } CliMeasured;
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 typedef struct {
-    const char *all[3];    /* words that the text must have */
-    const char *system;    /* NULL: refused */
+    const char *all[3]; /* words that the text must have */
+    const char *system; /* NULL: refused */
     const char *overrides[4];
 } Hardware;
 
@@ -86,12 +86,15 @@ cli_measured_network(const char *text, gint64 gpus_per_node, gint64 *ret_cards)
         }
     }
     for (const char *p = text; *p != '\0'; p++) {
-        rate = p == text || !(g_ascii_isalnum(p[-1]) || p[-1] == '.' || p[-1] == '-') ? rate_at(p) : 0;
+        rate =
+            p == text || !(g_ascii_isalnum(p[-1]) || p[-1] == '.' || p[-1] == '-') ? rate_at(p) : 0;
         if (rate > 0)
             break;
     }
     gboolean per_gpu = strstr(text, "per GPU") != NULL;
-    *ret_cards = rate > 0 && per_gpu ? gpus_per_node : rate > 0 && strstr(text, "TCP") != NULL ? 1 : 0;
+    *ret_cards = rate > 0 && per_gpu                       ? gpus_per_node
+                 : rate > 0 && strstr(text, "TCP") != NULL ? 1
+                                                           : 0;
     return per_gpu ? rate * gpus_per_node : rate;
 }
 
@@ -106,8 +109,8 @@ dealt_out(gint64 cards, gint64 gpus)
 }
 
 char *
-cli_measured_hardware(const char *gpu, gint64 gpus_per_node, const char *network,
-                      char **ret_system, GPtrArray *overrides)
+cli_measured_hardware(const char *gpu, gint64 gpus_per_node, const char *network, char **ret_system,
+                      GPtrArray *overrides)
 {
     const Hardware *found = hardware_find(gpu);
     if (found == NULL || found->system == NULL)
@@ -124,7 +127,8 @@ cli_measured_hardware(const char *gpu, gint64 gpus_per_node, const char *network
     gint64 total = cli_measured_network(network, gpus_per_node, &cards);
     gint64 dealt = dealt_out(cards > 0 ? cards : usual_cards, gpus_per_node);
     if (total > 0)
-        g_ptr_array_add(overrides, g_strdup_printf("nic.rate=%" G_GINT64_FORMAT "Bps", total / dealt));
+        g_ptr_array_add(overrides,
+                        g_strdup_printf("nic.rate=%" G_GINT64_FORMAT "Bps", total / dealt));
     if (dealt != usual_cards || gpus_per_node != 8)
         g_ptr_array_add(overrides, g_strdup_printf("nic.count=%" G_GINT64_FORMAT, dealt));
     return NULL;

@@ -18,8 +18,8 @@ memory_run(int argc, char **argv, GError **error)
     StepOptions options = cli_inputs_step_options(s->in);
     if (!cli_scenario_simulate(s, &options, error))
         return CLI_USAGE;
-    void (*const writers[])(const ReportRun *, GString *) = {
-        report_memory_text, report_memory_json, report_memory_tsv};
+    void (*const writers[])(const ReportRun *, GString *) = {report_memory_text, report_memory_json,
+                                                             report_memory_tsv};
     return cli_scenario_finish(s, writers[s->format.index], error);
 }
 

@@ -12,10 +12,12 @@ static int
 models_run(int argc, char **argv, GError **error)
 {
     g_auto(CliFormat) format = {0};
-    CliArguments arguments = {"models", "[NAME|FILE]",
+    CliArguments arguments = {"models",
+                              "[NAME|FILE]",
                               "Lists the transformer shapes that ship with dtsim, or shows one:\n"
                               "a shipped name or a config.json in Hugging Face's form.",
-                              1, {cli_format_group(&format)}};
+                              1,
+                              {cli_format_group(&format)}};
     gboolean helped;
     if (!cli_arguments_parse(&arguments, &argc, &argv, &helped, error) || helped)
         return CLI_DONE;
@@ -28,8 +30,9 @@ models_run(int argc, char **argv, GError **error)
         g_ptr_array_add(shapes, shape);
     }
     if (names[0] == NULL) {
-        g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
-                            "no models are installed; set DTSIM_DATA to the folder that holds them");
+        g_set_error_literal(
+            error, CLI_ERROR, CLI_ERROR_USAGE,
+            "no models are installed; set DTSIM_DATA to the folder that holds them");
         return CLI_USAGE;
     }
     g_autoptr(GString) out = g_string_new(NULL);

@@ -39,11 +39,11 @@ static gboolean
 plot(const CliScenario *s, const ReportGantt *gantt, const char *path, GError **error)
 {
     const PlanSpec *p = &s->cased->plan->spec;
-    g_autofree char *title = g_strdup_printf(
-        "%s on %s: %s, tp %" G_GINT64_FORMAT ", pp %" G_GINT64_FORMAT ", vpp %" G_GINT64_FORMAT
-        ", %" G_GINT64_FORMAT " microbatches",
-        s->shape->name, s->machine->system->name, s->cased->schedule->name, p->tp, p->pp, p->vpp,
-        p->microbatches);
+    g_autofree char *title =
+        g_strdup_printf("%s on %s: %s, tp %" G_GINT64_FORMAT ", pp %" G_GINT64_FORMAT
+                        ", vpp %" G_GINT64_FORMAT ", %" G_GINT64_FORMAT " microbatches",
+                        s->shape->name, s->machine->system->name, s->cased->schedule->name, p->tp,
+                        p->pp, p->vpp, p->microbatches);
     return report_gantt_plot(gantt, title, path, error);
 }
 

@@ -12,7 +12,8 @@ static void
 append(GString *out, const char *option, const char *value)
 {
     g_autofree char *quoted = g_shell_quote(value);
-    gboolean plain = value[strcspn(value, " \t\"'$`\\&|;<>()*?[]{}#~!")] == '\0' && value[0] != '\0';
+    gboolean plain =
+        value[strcspn(value, " \t\"'$`\\&|;<>()*?[]{}#~!")] == '\0' && value[0] != '\0';
     g_string_append_printf(out, " \\\n  --%s %s", option, plain ? value : quoted);
 }
 
@@ -92,8 +93,8 @@ append_system(GString *out, const ClusterSystem *system)
             section = g_strndup(line + 1, strcspn(line + 1, "]"));
         } else if (line[0] != '#' && equals != NULL) {
             *equals = '\0';
-            g_autofree char *set = g_strdup_printf("%s.%s=%s", section, g_strstrip(line),
-                                                   g_strstrip(equals + 1));
+            g_autofree char *set =
+                g_strdup_printf("%s.%s=%s", section, g_strstrip(line), g_strstrip(equals + 1));
             append(out, "set", set);
         }
     }
@@ -123,13 +124,11 @@ append_model(GString *out, const LlmShape *shape)
         JsonNode *value = json_object_get_member(object, l->data);
         if (!JSON_NODE_HOLDS_VALUE(value))
             continue;
-        g_autofree char *json =
-            json_node_get_value_type(value) == G_TYPE_DOUBLE
-                ? shortest(json_node_get_double(value))
-                : json_to_string(value, FALSE);
-        const char *plain = json_node_get_value_type(value) == G_TYPE_STRING
-                                ? json_node_get_string(value)
-                                : json;
+        g_autofree char *json = json_node_get_value_type(value) == G_TYPE_DOUBLE
+                                    ? shortest(json_node_get_double(value))
+                                    : json_to_string(value, FALSE);
+        const char *plain =
+            json_node_get_value_type(value) == G_TYPE_STRING ? json_node_get_string(value) : json;
         g_autofree char *set = g_strdup_printf("model.%s=%s", (const char *)l->data, plain);
         append(out, "set", set);
     }

@@ -157,8 +157,9 @@ sweep(CliInputs *in, ReportSweep *sweep_, GError **error)
 static char *
 title_of(const CliInputs *in)
 {
-    static const char *const names[] = {"tp", "pp", "dp", "vpp", "micro-batch-size", "microbatches",
-                                        "global-batch-size", "gpus", NULL};
+    static const char *const names[] = {
+        "tp",   "pp", "dp", "vpp", "micro-batch-size", "microbatches", "global-batch-size",
+        "gpus", NULL};
     GString *title = g_string_new(in->model != NULL ? in->model : CLI_DEFAULT_MODEL);
     g_string_append_printf(title, " on %s", in->system != NULL ? in->system : CLI_DEFAULT_SYSTEM);
     const char *before = ": ";
@@ -224,8 +225,7 @@ wish_run(Wish *w, int argc, char **argv, GError **error)
                             "--plot-quantity: there is no picture; add --plot FILE");
         return FALSE;
     }
-    if (!axes_check(w->in, error) ||
-        (w->plot != NULL && !report_plot_format(w->plot, NULL, error)))
+    if (!axes_check(w->in, error) || (w->plot != NULL && !report_plot_format(w->plot, NULL, error)))
         return FALSE;
     g_autoptr(GArray) points = g_array_new(FALSE, FALSE, sizeof(ReportPoint));
     g_array_set_clear_func(points, point_clear);

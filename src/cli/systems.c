@@ -31,16 +31,19 @@ static int
 systems_run(int argc, char **argv, GError **error)
 {
     g_auto(CliFormat) format = {0};
-    CliArguments arguments = {"systems", "[NAME|DIR]",
+    CliArguments arguments = {"systems",
+                              "[NAME|DIR]",
                               "Lists the systems that ship with dtsim and how many measurements\n"
                               "each has, or prints the complete system.conf of one.",
-                              1, {cli_format_group(&format)}};
+                              1,
+                              {cli_format_group(&format)}};
     gboolean helped;
     if (!cli_arguments_parse(&arguments, &argc, &argv, &helped, error) || helped)
         return CLI_DONE;
     gboolean one = argc > 1;
     g_auto(GStrv) names = one ? g_strdupv((char *[]){argv[1], NULL}) : cluster_system_names();
-    g_autoptr(GPtrArray) machines = g_ptr_array_new_with_free_func((GDestroyNotify)cli_machine_free);
+    g_autoptr(GPtrArray) machines =
+        g_ptr_array_new_with_free_func((GDestroyNotify)cli_machine_free);
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(ReportSystem));
     for (guint i = 0; names[i] != NULL; i++) {
         if (!append_one(machines, names[i], error))
@@ -49,8 +52,9 @@ systems_run(int argc, char **argv, GError **error)
         g_array_append_val(rows, row);
     }
     if (names[0] == NULL) {
-        g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
-                            "no systems are installed; set DTSIM_DATA to the folder that holds them");
+        g_set_error_literal(
+            error, CLI_ERROR, CLI_ERROR_USAGE,
+            "no systems are installed; set DTSIM_DATA to the folder that holds them");
         return CLI_USAGE;
     }
     g_autoptr(GString) out = g_string_new(NULL);

@@ -19,11 +19,11 @@ typedef struct {
     CliFormat format;
     double tolerance; /* NAN: not given */
     gint64 worst;
-    GPtrArray *where;    /* of char*, "column=value" */
-    GPtrArray *tables;   /* of ConfTable*, whose texts the rows borrow */
+    GPtrArray *where;     /* of char*, "column=value" */
+    GPtrArray *tables;    /* of ConfTable*, whose texts the rows borrow */
     GHashTable *machines; /* look-up only: system and overrides -> CliMachine* */
-    GStringChunk *texts; /* reasons of refusal */
-    GArray *rows;        /* of ReportValidated */
+    GStringChunk *texts;  /* reasons of refusal */
+    GArray *rows;         /* of ReportValidated */
 } Validation;
 
 static gboolean
@@ -65,7 +65,8 @@ validate_group(Validation *v)
         {"worst", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
          (gpointer)(GOptionArgFunc)worst_set, "Rows that the text shows (default: 25)", "N"},
         {"where", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
-         (gpointer)(GOptionArgFunc)where_set, "Only rows with this text in a column", "COLUMN=VALUE"},
+         (gpointer)(GOptionArgFunc)where_set, "Only rows with this text in a column",
+         "COLUMN=VALUE"},
         {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},
     };
     GOptionGroup *group =
@@ -239,9 +240,11 @@ validate_run(int argc, char **argv, GError **error)
                     .texts = g_string_chunk_new(4096),
                     .rows = g_array_new(FALSE, FALSE, sizeof(ReportValidated))};
     CliArguments arguments = {
-        "validate", "FILE...",
+        "validate",
+        "FILE...",
         "Simulates the measured runs in tables (CSV or TSV, one run a row) and compares.",
-        G_MAXUINT, {cli_format_group(&v.format), validate_group(&v)}};
+        G_MAXUINT,
+        {cli_format_group(&v.format), validate_group(&v)}};
     gboolean helped = FALSE;
     int status = CLI_USAGE;
     if (cli_arguments_parse(&arguments, &argc, &argv, &helped, error)) {

@@ -53,7 +53,7 @@ typedef struct {
     double oversubscription; /* 1 = full bisection */
 
     /* [host] */
-    gint64 launch_ns;          /* CPU time from one kernel of the op list to the next (framework incl.) */
+    gint64 launch_ns; /* CPU time from one kernel of the op list to the next (framework incl.) */
     gboolean launch_blocking;  /* the CPU waits for each kernel before it launches the next */
     gint64 sync_ns;            /* device synchronise seen by the stream: gap until refilled */
     gint64 fixed_memory_bytes; /* CUDA context, kernels, cuBLAS and NCCL buffers per GPU */

@@ -5,9 +5,9 @@
 #include "llm/parameters.h"
 
 typedef enum {
-    LLM_FLOPS_MEGATRON,     /* causal attention counted half, padded vocabulary (the default) */
-    LLM_FLOPS_SC21,         /* 96 B s L h^2 (1 + s/6h + v/16Lh): with full recompute */
-    LLM_FLOPS_KORTHIKANTI,  /* 72 B s L h^2 (1 + s/6h + v/12Lh) */
+    LLM_FLOPS_MEGATRON,    /* causal attention counted half, padded vocabulary (the default) */
+    LLM_FLOPS_SC21,        /* 96 B s L h^2 (1 + s/6h + v/16Lh): with full recompute */
+    LLM_FLOPS_KORTHIKANTI, /* 72 B s L h^2 (1 + s/6h + v/12Lh) */
     LLM_FLOPS_TORCHTITAN,
     LLM_FLOPS_PALM,
     LLM_FLOPS_LLM_FOUNDRY,

@@ -16,18 +16,24 @@ typedef struct {
     ClusterDtype dtype;
     LlmAttention attention;
     LlmRecompute recompute;
-    gboolean dropout;              /* shape's, or overridden */
-    gboolean gradient_fp32;        /* wgrad accumulates into an fp32 main gradient */
+    gboolean dropout;       /* shape's, or overridden */
+    gboolean gradient_fp32; /* wgrad accumulates into an fp32 main gradient */
     gint64 vocab_padded;
-    gboolean fused_kernels;        /* bias+GELU, scale+mask+softmax, bias+dropout+add in one */
+    gboolean fused_kernels; /* bias+GELU, scale+mask+softmax, bias+dropout+add in one */
 } LlmCut;
 
 typedef enum { LLM_PIECE_EMBEDDING, LLM_PIECE_LAYER, LLM_PIECE_HEAD, LLM_N_PIECES } LlmPiece;
 /* BACKWARD = INPUT_GRAD and WEIGHT_GRAD in the frameworks' order; RECOMPUTE: what is run again
  * before the backward of the piece (empty for recompute none; selective: the attention core; full:
  * all). */
-typedef enum { LLM_PASS_FORWARD, LLM_PASS_BACKWARD, LLM_PASS_INPUT_GRAD, LLM_PASS_WEIGHT_GRAD,
-               LLM_PASS_RECOMPUTE, LLM_N_PASSES } LlmPass;
+typedef enum {
+    LLM_PASS_FORWARD,
+    LLM_PASS_BACKWARD,
+    LLM_PASS_INPUT_GRAD,
+    LLM_PASS_WEIGHT_GRAD,
+    LLM_PASS_RECOMPUTE,
+    LLM_N_PASSES
+} LlmPass;
 
 typedef enum { LLM_OP_GEMM, LLM_OP_ATTENTION, LLM_OP_MEMORY, LLM_OP_COLLECTIVE } LlmOpKind;
 
@@ -37,8 +43,14 @@ typedef struct {
     union {
         CostGemm gemm;
         CostAttention attention;
-        struct { CostMemoryKernel kernel; double bytes; } memory;
-        struct { NetOp op; gint64 bytes; } collective; /* over the TP group, on the TP stream */
+        struct {
+            CostMemoryKernel kernel;
+            double bytes;
+        } memory;
+        struct {
+            NetOp op;
+            gint64 bytes;
+        } collective; /* over the TP group, on the TP stream */
     };
     /* Index in this list of an earlier op on the *other* stream that must be complete first; -1:
      * none. Ops of one stream run in list order anyway. A blocking collective is one whose next

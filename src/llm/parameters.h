@@ -5,15 +5,15 @@
 #include "llm/shape.h"
 
 typedef struct {
-    gint64 embedding; /* word embedding */
-    gint64 position;  /* learned position table */
-    gint64 layer;     /* one transformer layer */
+    gint64 embedding;      /* word embedding */
+    gint64 position;       /* learned position table */
+    gint64 layer;          /* one transformer layer */
     gint64 layer_matrices; /* of which weights of its GEMMs (cut by tp) */
     gint64 final_norm;
-    gint64 head;      /* LM head when not tied, with its bias */
+    gint64 head; /* LM head when not tied, with its bias */
     gint64 embedding_norm;
-    gint64 total;     /* each weight once */
-    gint64 active;    /* = total for dense models */
+    gint64 total;  /* each weight once */
+    gint64 active; /* = total for dense models */
 } LlmParameters;
 
 LlmParameters llm_parameters(const LlmShape *shape);

@@ -13,7 +13,10 @@ GQuark llm_error_quark(void);
 typedef enum { LLM_ERROR_UNSUPPORTED, LLM_ERROR_SHAPE } LlmError;
 
 typedef enum {
-    LLM_POSITION_NONE, LLM_POSITION_LEARNED, LLM_POSITION_ROPE, LLM_POSITION_ALIBI
+    LLM_POSITION_NONE,
+    LLM_POSITION_LEARNED,
+    LLM_POSITION_ROPE,
+    LLM_POSITION_ALIBI
 } LlmPosition;
 typedef enum { LLM_NORM_LAYER, LLM_NORM_RMS } LlmNorm; /* LayerNorm has a bias, RMSNorm none */
 

@@ -180,9 +180,9 @@ plan_resolve_layers(const PlanSpec *spec, const LlmShape *shape, GError **error)
         return NULL;
     }
     g_autofree gint64 *counts = g_new0(gint64, stages);
-    if (spec->layout != NULL && (spec->stage_layers != NULL || spec->first_stage_layers != 0 ||
-                                 spec->last_stage_layers != 0 || spec->account_for_embedding ||
-                                 spec->account_for_loss)) {
+    if (spec->layout != NULL &&
+        (spec->stage_layers != NULL || spec->first_stage_layers != 0 ||
+         spec->last_stage_layers != 0 || spec->account_for_embedding || spec->account_for_loss)) {
         plan_refuse(error, "--pipeline-layout: it says all; leave out --stage-layers, "
                            "--first-stage-layers, --last-stage-layers, --account-for-embedding and "
                            "--account-for-loss");

@@ -101,8 +101,7 @@ communication_bytes(const Plan *plan, gint64 pp_rank, gint64 parameters)
     if (s->sequence_parallel)
         bytes += s->seq / s->cp * s->micro_batch * plan->shape->hidden * element;
     if (s->deepspeed_pipeline && s->zero >= 1)
-        bytes += MIN(parameters, DEEPSPEED_BUCKET_ELEMENTS) *
-                 (plan_gradient_bytes(plan) + element);
+        bytes += MIN(parameters, DEEPSPEED_BUCKET_ELEMENTS) * (plan_gradient_bytes(plan) + element);
     return bytes;
 }
 
@@ -116,8 +115,8 @@ plan_static_memory_of(const Plan *plan, gint64 pp_rank, const gint64 *stages, gu
     for (guint i = 0; i < n_stages; i++) {
         n += plan_stage_parameters(plan, stages[i]);
         if (s->dtype == CLUSTER_FP8) /* copies of the layers' weights, as is and transposed */
-            fp8_bytes += 2 * plan->layers[stages[i]] *
-                         llm_layer_parameters_per_rank(plan->shape, s->tp);
+            fp8_bytes +=
+                2 * plan->layers[stages[i]] * llm_layer_parameters_per_rank(plan->shape, s->tp);
     }
     gint64 shard = s->zero >= 1 ? ceil_div(n, s->dp * s->cp) : n;
     return (PlanStaticMemory){

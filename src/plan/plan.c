@@ -63,7 +63,8 @@ plan_spec_default(void)
 static PlanP2p
 p2p_of(const char *schedule, gint64 vpp)
 {
-    static const char *const blocking[] = {"1f1b", "gpipe", "gpipe_lifo", "gpipe-lifo", "naive", NULL};
+    static const char *const blocking[] = {"1f1b",       "gpipe", "gpipe_lifo",
+                                           "gpipe-lifo", "naive", NULL};
     static const char *const overlapped[] = {"interleaved", "interleaved_megatron",
                                              "interleaved-megatron", NULL};
     if (g_strv_contains(blocking, schedule))

@@ -21,11 +21,7 @@ typedef enum {
 
 /* What the optimizer step of a rank waits for (SPEC.md 1.2): the gradient norm of all ranks; nothing; or
  * nothing, with the norm checked afterwards and the step taken back where it was too large. */
-typedef enum {
-    PLAN_BARRIER_GLOBAL,
-    PLAN_BARRIER_NONE,
-    PLAN_BARRIER_POST_VALIDATION
-} PlanBarrier;
+typedef enum { PLAN_BARRIER_GLOBAL, PLAN_BARRIER_NONE, PLAN_BARRIER_POST_VALIDATION } PlanBarrier;
 
 typedef struct {
     gint64 tp, pp, dp, cp, ep, vpp; /* dp 0: from gpus; gpus 0: tp*pp*dp*cp */
@@ -38,22 +34,23 @@ typedef struct {
     LlmAttention attention;
     ClusterDtype dtype;
     gboolean gradient_fp32; /* accumulate and reduce gradients in fp32 */
-    gboolean gradient_fusion; /* weight-gradient GEMMs add into the main gradient; if not, a kernel of its
+    gboolean
+        gradient_fusion; /* weight-gradient GEMMs add into the main gradient; if not, a kernel of its
                                * own adds after each (never fused with deepspeed_pipeline) */
-    int dropout;            /* -1: as the model says */
-    const char *schedule;   /* borrowed; checked by the caller against schedule_types */
-    gint64 group;           /* microbatch group size; 0: pp */
+    int dropout;         /* -1: as the model says */
+    const char *schedule; /* borrowed; checked by the caller against schedule_types */
+    gint64 group;         /* microbatch group size; 0: pp */
     gint64 first_stage_layers, last_stage_layers; /* 0: not given */
     const char *stage_layers; /* "23,24,24,25": explicit counts in stage order; NULL: not given */
     gboolean account_for_embedding, account_for_loss;
     gboolean overlap_grad_reduce, overlap_param_gather, align_grad_reduce;
     gboolean scatter_gather; /* SC'21: pipeline messages cut by tp, gathered in the node */
     PlanP2p p2p;
-    gboolean p2p_sync;           /* device synchronise after each blocking batch */
-    double clip;                 /* gradient clipping norm; 0: none */
-    gint64 bucket_elements;      /* 0: Megatron's max(40e6, 1e6*dp) */
+    gboolean p2p_sync;      /* device synchronise after each blocking batch */
+    double clip;            /* gradient clipping norm; 0: none */
+    gint64 bucket_elements; /* 0: Megatron's max(40e6, 1e6*dp) */
     PlanBarrier optimizer_barrier;
-    const char *layout;             /* Megatron's layout string "E,t*3|t*4|...|t*3,L"; NULL: not given */
+    const char *layout; /* Megatron's layout string "E,t*3|t*4|...|t*3,L"; NULL: not given */
     gboolean deepspeed_pipeline; /* DeepSpeed engine: DP reduction after all, no overlap */
 } PlanSpec;
 

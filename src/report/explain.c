@@ -45,9 +45,9 @@ void
 report_explain_text(const ReportRun *run, GString *out)
 {
     const Why *why = run->result->time_why;
-    g_string_append_printf(out, "Critical path of one iteration: %s on %s, %" G_GINT64_FORMAT
-                                " GPUs\n\n",
-                           run->plan->shape->name, run->plan->system->name, run->plan->gpus);
+    g_string_append_printf(
+        out, "Critical path of one iteration: %s on %s, %" G_GINT64_FORMAT " GPUs\n\n",
+        run->plan->shape->name, run->plan->system->name, run->plan->gpus);
     g_autoptr(ReportTable) table = report_table_new("lrrl", NULL);
     text_node(table, why, why->value, 0);
     report_table_print(table, 0, out);

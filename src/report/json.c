@@ -56,8 +56,7 @@ json_plan(JsonBuilder *b, const ReportRun *run)
     report_json_text(b, "recompute", recompute_names[s->recompute]);
     report_json_text(b, "attention", s->attention == LLM_ATTENTION_FLASH ? "flash" : "unfused");
     report_json_text(b, "dtype", cluster_dtype_name(s->dtype));
-    report_json_text(b, "grad_dtype",
-                     s->gradient_fp32 ? "fp32" : cluster_dtype_name(s->dtype));
+    report_json_text(b, "grad_dtype", s->gradient_fp32 ? "fp32" : cluster_dtype_name(s->dtype));
     report_json_bool(b, "sequence_parallel", s->sequence_parallel);
     report_json_text(b, "p2p", p2p_names[s->p2p]);
     report_json_text(b, "optimizer_barrier", report_barrier_names[s->optimizer_barrier]);

@@ -10,9 +10,9 @@
 void
 report_memory_text(const ReportRun *run, GString *out)
 {
-    static const char *const heads[] = {"rank",       "in flight",   "parameters", "gradients",
-                                        "optimizer",  "activations", "logits",     "comm.",
-                                        "fixed",      "peak",        NULL};
+    static const char *const heads[] = {"rank",      "in flight",   "parameters", "gradients",
+                                        "optimizer", "activations", "logits",     "comm.",
+                                        "fixed",     "peak",        NULL};
     const GArray *stages = run->result->stages;
     g_string_append_printf(out, "%s on %s, GB (1e9 bytes) of one GPU of each pipeline rank\n\n",
                            run->plan->shape->name, run->plan->system->name);

@@ -53,11 +53,10 @@ models_tsv(const GPtrArray *shapes, GString *out)
     for (guint i = 0; i < shapes->len; i++) {
         const LlmShape *m = shapes->pdata[i];
         LlmParameters p = llm_parameters(m);
-        g_string_append_printf(out, "%s\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G
-                                    "\t%d\t%s\n",
-                               m->name, p.total, p.active, m->layers, m->hidden, m->heads,
-                               m->kv_heads, m->head_dim, m->ffn, m->vocab, m->tied ? 1 : 0,
-                               m->family);
+        g_string_append_printf(
+            out, "%s\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t%d\t%s\n",
+            m->name, p.total, p.active, m->layers, m->hidden, m->heads, m->kv_heads, m->head_dim,
+            m->ffn, m->vocab, m->tied ? 1 : 0, m->family);
     }
 }
 

@@ -28,7 +28,7 @@ append_stage(ReportTable *table, const StepResult *r, const StepStage *s)
 static void
 append_stages(const StepResult *r, GString *out)
 {
-    static const char *const heads[] = {"rank",     "layers",  "forward", "backward",   "busy",
+    static const char *const heads[] = {"rank", "layers",    "forward",    "backward",    "busy",
                                         "idle", "in flight", "parameters", "peak memory", NULL};
     g_autoptr(ReportTable) table = report_table_new("rrrrrrrrr", heads);
     guint n = r->stages->len;
@@ -51,13 +51,14 @@ report_append_pipeline(const ReportRun *run, GString *out)
     const StepResult *r = run->result;
     if (run->plan->spec.pp > 1) {
         double closed = report_closed_form_bubble(run->schedule);
-        g_string_append_printf(out, "  bubble          %s of the makespan (idle/total), %s of the busy time (idle/ideal)\n",
-                               report_percent(r->bubble_fraction).text,
-                               report_percent(r->bubble_over_ideal).text);
+        g_string_append_printf(
+            out,
+            "  bubble          %s of the makespan (idle/total), %s of the busy time (idle/ideal)\n",
+            report_percent(r->bubble_fraction).text, report_percent(r->bubble_over_ideal).text);
         if (!isnan(closed))
-            g_string_append_printf(out, "  equal stages    %s and %s by the schedule's formula, transfers free\n",
-                                   report_percent(closed).text,
-                                   report_percent(closed / (1 - closed)).text);
+            g_string_append_printf(
+                out, "  equal stages    %s and %s by the schedule's formula, transfers free\n",
+                report_percent(closed).text, report_percent(closed / (1 - closed)).text);
     }
     g_string_append_printf(out, "  makespan        %s; longest span of one rank %s\n",
                            report_time((double)r->makespan_ns * 1e-9).text,

@@ -59,9 +59,9 @@ gnuplot(const char *script, const char *data, const char *picture, const char *f
                             "--plot: gnuplot is not installed; install it, or leave --plot out");
         return FALSE;
     }
-    g_autoptr(GSubprocess) process = g_subprocess_new(
-        G_SUBPROCESS_FLAGS_STDOUT_SILENCE | G_SUBPROCESS_FLAGS_STDERR_PIPE, error, program, "-c",
-        script, data, picture, format, title, NULL);
+    g_autoptr(GSubprocess) process =
+        g_subprocess_new(G_SUBPROCESS_FLAGS_STDOUT_SILENCE | G_SUBPROCESS_FLAGS_STDERR_PIPE, error,
+                         program, "-c", script, data, picture, format, title, NULL);
     if (process == NULL)
         return FALSE;
     g_autofree char *complaint = NULL;

@@ -56,12 +56,10 @@ static const Exposure exposures[] = {
      "they lie between the GEMMs of every layer, and a smaller tp, inside one node, shortens them"},
     {STEP_CP, "Context-parallel transfers that nothing hides",
      "a smaller cp or longer sequences per rank hide more of them"},
-    {STEP_PP, "Pipeline transfers that nothing hides",
-     "fewer stages or chunks mean fewer of them"},
+    {STEP_PP, "Pipeline transfers that nothing hides", "fewer stages or chunks mean fewer of them"},
     {STEP_DP, "Gradient and weight exchange that nothing hides",
      "more microbatches spread it over more work"},
-    {STEP_RECOMPUTE, "Computing activations again",
-     "less recompute saves it where memory allows"},
+    {STEP_RECOMPUTE, "Computing activations again", "less recompute saves it where memory allows"},
     {STEP_OPTIMIZER, "The optimizer", "a larger dp divides more of it under --zero 1"},
     {STEP_HOST, "Waiting for the host to launch kernels",
      "larger microbatches make kernels longer than their launch"},
@@ -135,5 +133,6 @@ report_append_reasons(const ReportRun *run, GString *out)
     append_largest(run, out);
     append_memory_reason(run, out);
     if (out->len == before)
-        report_paragraph(out, "  ", "The iteration is bound by computing: nothing else takes 1 % of it.");
+        report_paragraph(out, "  ",
+                         "The iteration is bound by computing: nothing else takes 1 % of it.");
 }

@@ -19,8 +19,8 @@ typedef struct {
 } ReportFormat;
 
 extern const ReportFormat report_text, report_json, report_tsv;
-extern const ReportFormat *const report_formats[];        /* NULL-terminated */
-extern const char *const report_format_names[];           /* the same, for option parsing */
+extern const ReportFormat *const report_formats[]; /* NULL-terminated */
+extern const char *const report_format_names[];    /* the same, for option parsing */
 
 /* The same for memory alone, and for the tree of reasons. */
 void report_memory_text(const ReportRun *run, GString *out);

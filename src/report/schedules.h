@@ -4,37 +4,43 @@
 #include "report/gantt.h"
 #include "schedule/schedule.h"
 
-typedef enum { REPORT_UNIT_F, REPORT_UNIT_I, REPORT_UNIT_W, REPORT_UNIT_PAIR, REPORT_UNIT_COMM,
-               REPORT_N_UNITS } ReportUnit;
+typedef enum {
+    REPORT_UNIT_F,
+    REPORT_UNIT_I,
+    REPORT_UNIT_W,
+    REPORT_UNIT_PAIR,
+    REPORT_UNIT_COMM,
+    REPORT_N_UNITS
+} ReportUnit;
 
 /* One schedule tried. Times are in the unit in which the durations were given, or in seconds. */
 typedef struct {
-    char *name;            /* owned */
+    char *name; /* owned */
     ScheduleParams params;
     gboolean reconstruction;
-    char *refused;         /* owned: why not; NULL: it ran, and what follows is set */
+    char *refused;                     /* owned: why not; NULL: it ran, and what follows is set */
     guint n_replicas, weight_versions; /* of the model, of the weights: on the rank with most */
     double makespan, busy_max, max_span;
     double bubble_fraction, bubble_over_ideal;
-    double closed_form;    /* makespan by the schedule's formula; NAN: it has none */
-    double *idle, *span;   /* owned, [pp] */
+    double closed_form;  /* makespan by the schedule's formula; NAN: it has none */
+    double *idle, *span; /* owned, [pp] */
     guint *peak_input_grad, *peak_weight_grad; /* owned, [pp]: chunks alive until I, until W */
-    ReportGantt *gantt;    /* owned */
+    ReportGantt *gantt;                        /* owned */
     /* in units of time */
     double units[REPORT_N_UNITS]; /* of one of its chunks; pair NAN: F + I + W */
-    char *picture;         /* owned: lines of text, or NULL */
+    char *picture;                /* owned: lines of text, or NULL */
     /* on real layer times */
     double time_s;
-    gint64 *peak_memory_bytes; /* owned, [pp] */
+    gint64 *peak_memory_bytes;    /* owned, [pp] */
     gint64 peak_bytes, p2p_bytes; /* of the worst rank; sent by one GPU in an iteration */
     guint peak_rank;
     gboolean fits;
 } ReportSchedule;
 
 typedef struct {
-    gboolean real;       /* on real layer times */
-    const char *head;    /* sentence: what was run */
-    GPtrArray *rows;     /* of ReportSchedule*, in the order in which they are listed */
+    gboolean real;    /* on real layer times */
+    const char *head; /* sentence: what was run */
+    GPtrArray *rows;  /* of ReportSchedule*, in the order in which they are listed */
 } ReportSchedules;
 
 void report_schedule_free(ReportSchedule *s);

@@ -7,7 +7,7 @@
 
 typedef struct {
     gint64 at[REPORT_SWEEP_AXES]; /* value on each axis; of an axis of names, which of them */
-    char *refused;       /* owned: why not; NULL: it ran, and what follows is set */
+    char *refused;                /* owned: why not; NULL: it ran, and what follows is set */
     gint64 gpus, global_batch, vpp;
     double time_s, tokens_per_s_per_gpu, mfu, bubble_fraction, closed_form_bubble, peak_gb;
     gboolean fits;
@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
     ReportAxis axes[REPORT_SWEEP_AXES]; /* those there are come first */
-    GArray *points;      /* of ReportPoint, the first axis outermost */
+    GArray *points;                     /* of ReportPoint, the first axis outermost */
 } ReportSweep;
 
 void report_sweep(const ReportSweep *sweep, const char *format, GString *out);

@@ -50,15 +50,17 @@ systems_table(const GArray *rows, gboolean tsv, GString *out)
     static const char *const heads[] = {"system", "gpu",  "gpus/node", "memory GB",  "bf16 TFLOP/s",
                                         "gemm",   "attn", "mem",       "collective", NULL};
     if (tsv)
-        g_string_append(out, "system\tgpu\tgpus_per_node\tmemory_bytes\tbf16_flop_per_s\tgemm_rows\t"
-                             "attention_rows\tmemory_rows\tcollective_rows\n");
+        g_string_append(out,
+                        "system\tgpu\tgpus_per_node\tmemory_bytes\tbf16_flop_per_s\tgemm_rows\t"
+                        "attention_rows\tmemory_rows\tcollective_rows\n");
     g_autoptr(ReportTable) table = report_table_new("llrrrrrrr", heads);
     for (guint i = 0; i < rows->len; i++) {
         const ReportSystem *r = &g_array_index(rows, ReportSystem, i);
         const ClusterSystem *s = r->system;
         if (tsv) {
-            g_string_append_printf(out, "%s\t%s\t%" G_GINT64_FORMAT "\t%" G_GINT64_FORMAT
-                                        "\t%" G_GINT64_FORMAT "\t%u\t%u\t%u\t%u\n",
+            g_string_append_printf(out,
+                                   "%s\t%s\t%" G_GINT64_FORMAT "\t%" G_GINT64_FORMAT
+                                   "\t%" G_GINT64_FORMAT "\t%u\t%u\t%u\t%u\n",
                                    s->name, s->gpu_name, s->gpus_per_node, s->memory_bytes,
                                    s->peak_flops[CLUSTER_BF16], r->n_gemm, r->n_attention,
                                    r->n_memory, r->n_collective);

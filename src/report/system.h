@@ -4,7 +4,7 @@
 #include "cluster/system.h"
 
 typedef struct {
-    const ClusterSystem *system; /* borrowed */
+    const ClusterSystem *system;                       /* borrowed */
     guint n_gemm, n_attention, n_memory, n_collective; /* measurements in its tables */
 } ReportSystem;
 

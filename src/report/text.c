@@ -55,16 +55,17 @@ append_plan(const ReportRun *run, GString *out)
         g_string_append_printf(text, "; optimizer barrier %s",
                                report_barrier_names[s->optimizer_barrier]);
     report_paragraph(out, "  plan       ", text->str);
-    g_string_append_printf(out, "  batch      " G " sequence%s of " G " tokens; " G
-                                " microbatch%s of " G " on each of " G " replica%s\n",
+    g_string_append_printf(out,
+                           "  batch      " G " sequence%s of " G " tokens; " G " microbatch%s of " G
+                           " on each of " G " replica%s\n",
                            s->global_batch, s->global_batch == 1 ? "" : "s", s->seq,
                            s->microbatches, s->microbatches == 1 ? "" : "es", s->micro_batch, s->dp,
                            s->dp == 1 ? "" : "s");
-    g_string_append_printf(out, "  numerics   %s, gradients %s; %s attention; recompute %s; dropout %s\n",
-                           cluster_dtype_name(s->dtype),
-                           s->gradient_fp32 ? "fp32" : cluster_dtype_name(s->dtype),
-                           s->attention == LLM_ATTENTION_FLASH ? "flash" : "unfused",
-                           recompute_names[s->recompute], run->plan->cut.dropout ? "on" : "off");
+    g_string_append_printf(
+        out, "  numerics   %s, gradients %s; %s attention; recompute %s; dropout %s\n",
+        cluster_dtype_name(s->dtype), s->gradient_fp32 ? "fp32" : cluster_dtype_name(s->dtype),
+        s->attention == LLM_ATTENTION_FLASH ? "flash" : "unfused", recompute_names[s->recompute],
+        run->plan->cut.dropout ? "on" : "off");
     if (run->defaults != NULL && run->defaults[0] != '\0')
         report_paragraph(out, "  defaults   ", run->defaults);
     for (guint i = 0; i < run->plan->remarks->len; i++)
@@ -84,11 +85,11 @@ append_result(const ReportRun *run, GString *out)
     g_string_append_printf(out, "  throughput      %s tokens/s; %s tokens/s/GPU; %s sequences/s\n",
                            report_grouped(tokens).text, report_grouped(tokens / gpus).text,
                            report_plain((double)plan->spec.global_batch / t, 4).text);
-    g_string_append_printf(out, "  model FLOP/s    %s TFLOP/s/GPU; MFU %s (%s convention, %s TFLOP/s %s peak)\n",
-                           report_fixed(r->model_flops / t / gpus * 1e-12, 1).text,
-                           report_percent(report_mfu(run)).text, llm_flops_name(run->convention),
-                           report_plain((double)plan->system->peak_flops[plan->spec.dtype] * 1e-12, 4).text,
-                           dtype);
+    g_string_append_printf(
+        out, "  model FLOP/s    %s TFLOP/s/GPU; MFU %s (%s convention, %s TFLOP/s %s peak)\n",
+        report_fixed(r->model_flops / t / gpus * 1e-12, 1).text,
+        report_percent(report_mfu(run)).text, llm_flops_name(run->convention),
+        report_plain((double)plan->system->peak_flops[plan->spec.dtype] * 1e-12, 4).text, dtype);
     g_string_append_printf(out, "  hardware FLOP/s %s TFLOP/s/GPU; HFU %s (recompute counted)\n",
                            report_fixed(r->hardware_flops / t / gpus * 1e-12, 1).text,
                            report_percent(report_hfu(run)).text);
@@ -118,8 +119,9 @@ static void
 append_basis(const ReportRun *run, GString *out)
 {
     const StepResult *r = run->result;
-    g_string_append_printf(out, "  measured on this hardware  %6s of the compute and communication time\n",
-                           report_percent(r->share[COST_MEASURED]).text);
+    g_string_append_printf(
+        out, "  measured on this hardware  %6s of the compute and communication time\n",
+        report_percent(r->share[COST_MEASURED]).text);
     g_string_append_printf(out, "  interpolated between these %6s\n",
                            report_percent(r->share[COST_INTERPOLATED]).text);
     g_string_append_printf(out, "  modelled                   %6s\n",

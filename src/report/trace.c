@@ -15,9 +15,9 @@
 struct ReportTrace {
     char *path, *temporary; /* temporary NULL: written in place (a device or pipe) */
     FILE *file;
-    int failure;            /* errno of the first write that failed */
-    GHashTable *streams;    /* look-up only: stream -> thread id + 1, the same on every rank */
-    GHashTable *named;      /* set, look-up only: "RANK STREAM" and "RANK" that have their name */
+    int failure;         /* errno of the first write that failed */
+    GHashTable *streams; /* look-up only: stream -> thread id + 1, the same on every rank */
+    GHashTable *named;   /* set, look-up only: "RANK STREAM" and "RANK" that have their name */
     gboolean any;
 };
 
@@ -129,8 +129,8 @@ report_trace_op(void *user, guint rank, const char *stream, const char *name, co
     fprintf(trace->file,
             "{\"ph\":\"X\",\"name\":%s,\"cat\":%s,\"pid\":%u,\"tid\":%u,"
             "\"ts\":%" G_GINT64_FORMAT ".%03d,\"dur\":%" G_GINT64_FORMAT ".%03d",
-            title, category, rank, thread, start_ns / 1000, (int)(start_ns % 1000),
-            duration / 1000, (int)(duration % 1000));
+            title, category, rank, thread, start_ns / 1000, (int)(start_ns % 1000), duration / 1000,
+            (int)(duration % 1000));
     if (stage >= 0)
         fprintf(trace->file,
                 ",\"args\":{\"stage\":%" G_GINT64_FORMAT ",\"microbatch\":%" G_GINT64_FORMAT "}",

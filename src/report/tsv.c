@@ -21,8 +21,9 @@ tsv_write(const ReportRun *run, GString *out)
     for (StepKind k = 0; k < STEP_N_KINDS; k++)
         g_string_append_printf(out, "\t%s_s", step_kind_name(k));
     g_string_append(out, "\tpeak_bytes\tlimit_bytes\tfits\n");
-    g_string_append_printf(out, "%s\t%s\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G
-                                "\t" G "\t" G "\t%s",
+    g_string_append_printf(out,
+                           "%s\t%s\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G
+                           "\t" G "\t" G "\t%s",
                            run->plan->shape->name, run->plan->system->name, run->plan->gpus, s->tp,
                            s->pp, s->dp, s->cp, s->ep, s->vpp, s->microbatches, s->micro_batch,
                            s->global_batch, s->seq, run->schedule->name);
@@ -40,8 +41,8 @@ tsv_write(const ReportRun *run, GString *out)
         g_string_append_printf(out, "\t%s", report_plain(values[i], 9).text);
     for (StepKind k = 0; k < STEP_N_KINDS; k++)
         g_string_append_printf(out, "\t%s", report_plain((double)r->breakdown_ns[k] / 1e9, 9).text);
-    g_string_append_printf(out, "\t" G "\t" G "\t%d\n", r->memory_peak_bytes,
-                           r->memory_limit_bytes, report_fits(r) ? 1 : 0);
+    g_string_append_printf(out, "\t" G "\t" G "\t%d\n", r->memory_peak_bytes, r->memory_limit_bytes,
+                           report_fits(r) ? 1 : 0);
 }
 
 const ReportFormat report_tsv = {"tsv", tsv_write};

@@ -201,8 +201,11 @@ validation_tsv(const GArray *rows, GString *out)
         for (guint k = 0; k < G_N_ELEMENTS(values); k++)
             g_string_append_printf(out, "\t%s", report_plain(values[k], 6).text);
         g_string_append_printf(out, "\t%s\t%s\t%s\n",
-                               r->skipped != NULL ? "" : r->fits ? "yes" : "no",
-                               r->measured_oom ? "yes" : "no", r->skipped != NULL ? r->skipped : "");
+                               r->skipped != NULL ? ""
+                               : r->fits          ? "yes"
+                                                  : "no",
+                               r->measured_oom ? "yes" : "no",
+                               r->skipped != NULL ? r->skipped : "");
     }
 }
 
@@ -235,8 +238,8 @@ signed_percent(double x)
 static void
 text_worst(const GArray *rows, guint worst, GString *out)
 {
-    static const char *const heads[] = {"row",         "measured",  "predicted",
-                                        "error", "measured GB", "predicted GB", "error", NULL};
+    static const char *const heads[] = {"row",         "measured",     "predicted", "error",
+                                        "measured GB", "predicted GB", "error",     NULL};
     g_autoptr(GPtrArray) order = g_ptr_array_new();
     for (guint i = 0; i < rows->len; i++) {
         ReportValidated *r = &g_array_index(rows, ReportValidated, i);
@@ -248,7 +251,8 @@ text_worst(const GArray *rows, guint worst, GString *out)
     for (guint i = 0; i < order->len && i < worst; i++) {
         const ReportValidated *r = order->pdata[i];
         report_table_cell(table, "%.*s%s", ID_SHOWN, r->id, strlen(r->id) > ID_SHOWN ? "..." : "");
-        report_table_cell(table, "%s", isnan(r->measured_s) ? "-" : report_time(r->measured_s).text);
+        report_table_cell(table, "%s",
+                          isnan(r->measured_s) ? "-" : report_time(r->measured_s).text);
         report_table_cell(table, "%s", report_time(r->predicted_s).text);
         report_table_cell(table, "%s", signed_percent(time_error(r)).text);
         report_table_cell(table, "%s",
@@ -277,8 +281,8 @@ text_errors(ReportTable *table, const char *name, ReportErrors time, ReportError
 static void
 validation_text(const GArray *rows, guint worst, GString *out)
 {
-    static const char *const heads[] = {"source", "time n",   "mean abs", "median", "bias",
-                                        "memory n", "mean abs", "median", "bias", NULL};
+    static const char *const heads[] = {"source",   "time n",   "mean abs", "median", "bias",
+                                        "memory n", "mean abs", "median",   "bias",   NULL};
     g_autoptr(GPtrArray) sources = distinct(rows, FALSE);
     g_autoptr(GPtrArray) reasons = distinct(rows, TRUE);
     text_worst(rows, worst, out);

@@ -4,11 +4,11 @@
 #include <glib.h>
 
 typedef struct {
-    const char *id, *source; /* borrowed */
-    double measured_s, predicted_s;   /* NAN: not measured, not simulated */
+    const char *id, *source;        /* borrowed */
+    double measured_s, predicted_s; /* NAN: not measured, not simulated */
     double measured_gb, predicted_gb;
     gboolean fits, measured_oom;
-    const char *skipped;     /* borrowed; NULL: simulated */
+    const char *skipped; /* borrowed; NULL: simulated */
 } ReportValidated;
 
 /* Of a set of rows: relative errors (predicted - measured)/measured. */

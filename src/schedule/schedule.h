@@ -20,11 +20,7 @@ typedef enum {
 } ScheduleKind; /* B = I and W in one */
 
 /* An overlapped pair is two consecutive tokens that run as one unit: an F and a backward. */
-typedef enum {
-    SCHEDULE_SINGLE,
-    SCHEDULE_PAIR_FIRST,
-    SCHEDULE_PAIR_SECOND
-} SchedulePair;
+typedef enum { SCHEDULE_SINGLE, SCHEDULE_PAIR_FIRST, SCHEDULE_PAIR_SECOND } SchedulePair;
 
 typedef struct {
     guint8 kind;   /* ScheduleKind */
@@ -54,12 +50,13 @@ typedef struct {
     const char *name; /* as on the command line and in JSON */
     ScheduleParams params;
     guint n_stages;
-    guint n_replicas;    /* of the model within one pipeline: 1 or 2 */
-    guint *rank_of;      /* [n_replicas * n_stages] */
-    guint8 *replica_of;  /* [microbatches] */
-    GArray **ranks;      /* [pp] of GArray of ScheduleToken */
-    gboolean asynchronous;       /* no flush: the steady state repeats; see ScheduleType */
-    struct ScheduleTable *table; /* what a file says beside the ranks (messages, gathers); or NULL */
+    guint n_replicas;      /* of the model within one pipeline: 1 or 2 */
+    guint *rank_of;        /* [n_replicas * n_stages] */
+    guint8 *replica_of;    /* [microbatches] */
+    GArray **ranks;        /* [pp] of GArray of ScheduleToken */
+    gboolean asynchronous; /* no flush: the steady state repeats; see ScheduleType */
+    struct ScheduleTable
+        *table; /* what a file says beside the ranks (messages, gathers); or NULL */
 } Schedule;
 
 guint schedule_rank_of(const Schedule *s, guint stage, guint microbatch);

@@ -31,10 +31,10 @@ void schedule_build_megatron(const ScheduleParams *p, guint rank, guint warmup, 
 
 /* --- shared by dualpipe and dualpipev -------------------------------------------------------------- */
 typedef struct {
-    guint half, from_end;  /* H and h: length of a half pipe, and where in it the rank is */
-    guint microbatches;    /* in each phase */
-    guint stage[2];        /* of phase 0 and 1 */
-    guint first[2];        /* the first microbatch of each phase */
+    guint half, from_end; /* H and h: length of a half pipe, and where in it the rank is */
+    guint microbatches;   /* in each phase */
+    guint stage[2];       /* of phase 0 and 1 */
+    guint first[2];       /* the first microbatch of each phase */
 } ScheduleDual;
 void schedule_build_dual(const ScheduleDual *dual, GArray *ret_tokens);
 
@@ -44,5 +44,5 @@ gint64 schedule_cost_of(const ScheduleParams *p, ScheduleKind kind, guint stage)
 /* zb_1p and zb_2p: at most `cap` activations on a rank, each counted until the end of its W. */
 void schedule_build_automatic(const ScheduleParams *p, guint cap, GArray **ret_ranks);
 /* (3M + P - 1)F when the order was searched for equal times and F = I = W; else -1. */
-double schedule_makespan_automatic(const ScheduleParams *p, guint least_microbatches, double F, double I,
-                                   double W);
+double schedule_makespan_automatic(const ScheduleParams *p, guint least_microbatches, double F,
+                                   double I, double W);

@@ -18,13 +18,13 @@ typedef struct {
     SimWork work;
     guint32 tag;
     guint slot;
-    int wait;     /* index in the list; -1: none */
+    int wait; /* index in the list; -1: none */
 } StepPriced;
 
 /* Ranks that behave alike: same stage, same groups as far as time is concerned. */
 typedef struct {
     guint pp_rank;
-    guint rank;             /* a global rank of this class */
+    guint rank; /* a global rank of this class */
     NetGroup tp, dp, embedding, model, replica;
     GArray *boundary_local; /* gboolean, [replica * stages + boundary]: both ends on one node */
     double nic_sharers_p2p; /* ranks of this stage behind one NIC */
@@ -45,9 +45,9 @@ typedef struct {
     const CostBook *cost;
     const NetBook *net;
     PlanP2p p2p;
-    GArray *ops;     /* of StepOp, by tag */
-    GArray *classes; /* of StepClass */
-    GArray *ranks;   /* of StepRank: those simulated */
+    GArray *ops;          /* of StepOp, by tag */
+    GArray *classes;      /* of StepClass */
+    GArray *ranks;        /* of StepRank: those simulated */
     GPtrArray *templates; /* owned SimTemplates */
     GPtrArray *lowered;   /* owned StepLowered, one a class */
     double flops;         /* executed by all GPUs in one iteration */
@@ -84,7 +84,8 @@ SimWork step_wire_work(StepBuild *b, const StepClass *class, guint replica, guin
 
 /* token.c: templates of the tokens. The first forward of a stage may come in parts, one for each bucket of
  * parameters, each after the gather of its bucket. */
-SimTemplate *step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolean last);
+SimTemplate *step_token_template(StepBuild *b, StepClass *class, ScheduleToken token,
+                                 gboolean last);
 guint step_n_parts(const StepBuild *b, guint stage);
 SimTemplate *step_forward_part(StepBuild *b, StepClass *class, ScheduleToken token, guint part);
 SimTemplate *step_gather_template(StepBuild *b, const StepClass *class, guint stage);

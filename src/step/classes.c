@@ -71,9 +71,11 @@ static NetGroup
 replica_shape(const StepBuild *b, PlanPlace place)
 {
     guint pp = (guint)b->plan->spec.pp;
-    guint pair[2] = {rank_at(b, place, (guint)place.pp), rank_at(b, place, pp - 1 - (guint)place.pp)};
-    return b->schedule->n_replicas > 1 ? net_group_of(b->plan->system, pair, pair[0] == pair[1] ? 1 : 2)
-                                       : (NetGroup){.ranks = 1, .nodes = 1, .ranks_per_node = 1};
+    guint pair[2] = {rank_at(b, place, (guint)place.pp),
+                     rank_at(b, place, pp - 1 - (guint)place.pp)};
+    return b->schedule->n_replicas > 1
+               ? net_group_of(b->plan->system, pair, pair[0] == pair[1] ? 1 : 2)
+               : (NetGroup){.ranks = 1, .nodes = 1, .ranks_per_node = 1};
 }
 
 /* Ranks of the same stage, and distinct groups of theirs, that share the rank's NIC. */
@@ -118,8 +120,8 @@ class_of_rank(const StepBuild *b, const Shapes *shapes, guint rank)
         .tp = group_shape(b, PLAN_GROUP_TP, rank),
         .dp = shape_once(b, &shapes->dp[place.pp * spec->tp + place.tp], PLAN_GROUP_DP, rank),
         .embedding = group_shape(b, PLAN_GROUP_EMBEDDING, rank),
-        .model = shape_once(b, &shapes->model[place.dp * spec->cp + place.cp], PLAN_GROUP_MODEL,
-                            rank),
+        .model =
+            shape_once(b, &shapes->model[place.dp * spec->cp + place.cp], PLAN_GROUP_MODEL, rank),
         .replica = replica_shape(b, place),
         .boundary_local = local_boundaries(b, place),
     };
@@ -149,9 +151,8 @@ class_equal(const StepClass *x, const StepClass *y)
 {
     return x->pp_rank == y->pp_rank && shape_equal(x->tp, y->tp) && shape_equal(x->dp, y->dp) &&
            shape_equal(x->embedding, y->embedding) && shape_equal(x->model, y->model) &&
-           shape_equal(x->replica, y->replica) &&
-           x->nic_sharers_p2p == y->nic_sharers_p2p && x->nic_sharers_dp == y->nic_sharers_dp &&
-           x->nic_sharers_tp == y->nic_sharers_tp &&
+           shape_equal(x->replica, y->replica) && x->nic_sharers_p2p == y->nic_sharers_p2p &&
+           x->nic_sharers_dp == y->nic_sharers_dp && x->nic_sharers_tp == y->nic_sharers_tp &&
            x->boundary_local->len == y->boundary_local->len &&
            memcmp(x->boundary_local->data, y->boundary_local->data,
                   x->boundary_local->len * sizeof(gboolean)) == 0;

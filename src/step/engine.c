@@ -124,9 +124,12 @@ has_port(const StepBuild *b, guint port, guint pp_rank)
 }
 
 static const guint port_groups[] = {
-    [STEP_PORT_TP] = PLAN_GROUP_TP,       [STEP_PORT_DP] = PLAN_GROUP_DP,
-    [STEP_PORT_EMBEDDING] = PLAN_GROUP_EMBEDDING, [STEP_PORT_MODEL] = PLAN_GROUP_MODEL,
-    [STEP_PORT_WORLD] = PLAN_GROUP_WORLD, [STEP_PORT_REPLICA] = GROUP_REPLICA,
+    [STEP_PORT_TP] = PLAN_GROUP_TP,
+    [STEP_PORT_DP] = PLAN_GROUP_DP,
+    [STEP_PORT_EMBEDDING] = PLAN_GROUP_EMBEDDING,
+    [STEP_PORT_MODEL] = PLAN_GROUP_MODEL,
+    [STEP_PORT_WORLD] = PLAN_GROUP_WORLD,
+    [STEP_PORT_REPLICA] = GROUP_REPLICA,
 };
 
 /* First pass: count members, and the simulated groups behind each NIC. */

@@ -30,8 +30,7 @@ static void
 add_blocking(Finish *f, const char *name, StepKind kind, guint slot, guint port, NetOp op,
              NetGroup group, gint64 bytes)
 {
-    guint index =
-        step_add_collective(f->b, f->t, name, kind, slot, port, op, group, bytes, FALSE);
+    guint index = step_add_collective(f->b, f->t, name, kind, slot, port, op, group, bytes, FALSE);
     sim_template_wait_slot(f->t, index, STEP_SLOT_COMPUTE);
     join_compute(f, slot);
 }
@@ -134,8 +133,8 @@ add_optimizer(Finish *f)
         sim_template_wait_slot(f->t, gather, STEP_SLOT_COMPUTE);
         join_compute(f, STEP_SLOT_DP);
     }
-    step_add_memory(b, f->t, "zero_grad", STEP_OPTIMIZER, COST_COPY,
-                    width * (double)f->parameters, FALSE);
+    step_add_memory(b, f->t, "zero_grad", STEP_OPTIMIZER, COST_COPY, width * (double)f->parameters,
+                    FALSE);
 }
 
 SimTemplate *

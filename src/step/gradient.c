@@ -13,7 +13,8 @@ gboolean
 step_reduces_in_backward(const StepBuild *b, guint stage)
 {
     const PlanSpec *spec = &b->plan->spec;
-    return spec->overlap_grad_reduce && !spec->deepspeed_pipeline && stage == 0 && spec->dp * spec->cp > 1;
+    return spec->overlap_grad_reduce && !spec->deepspeed_pipeline && stage == 0 &&
+           spec->dp * spec->cp > 1;
 }
 
 gboolean

@@ -18,7 +18,7 @@ typedef struct {
     const GArray *tokens;
     const SimTemplate **wires; /* [chunk * STEP_N_WIRES + wire], made on demand */
     const SimTemplate *sync;
-    guint *sent;     /* [tokens] count on the send slot that completes the token's message; 0: none */
+    guint *sent; /* [tokens] count on the send slot that completes the token's message; 0: none */
     guint *received; /* [tokens] the same for its input */
     gboolean *posted;
     guint *remaining; /* [4 * stages] tokens still to come, to know the last one */
@@ -55,7 +55,8 @@ wire_template(Lowering *l, ScheduleToken token, gboolean send)
     const SimTemplate **place = &l->wires[chunk * STEP_N_WIRES + wire];
     if (*place)
         return *place;
-    int peer = send ? step_token_target(l->in->schedule, token) : step_token_source(l->in->schedule, token);
+    int peer = send ? step_token_target(l->in->schedule, token)
+                    : step_token_source(l->in->schedule, token);
     SimWork work = l->in->wire(l->in->user, replica, MIN((guint)peer, token.stage));
     if (l->in->p2p == PLAN_P2P_IDEAL)
         work = (SimWork){0};
@@ -215,7 +216,8 @@ lower_blocking(Lowering *l)
             synchronise(l);
         else
             continue;
-        if (!fused && next < l->tokens->len) /* the next receive is posted after this send is over */
+        if (!fused &&
+            next < l->tokens->len) /* the next receive is posted after this send is over */
             await_send(l, recv_slot[direction_of(token_at(l, next))], i);
     }
 }
@@ -295,8 +297,7 @@ is_pair(const Lowering *l, guint index, guint warm_up)
     ScheduleToken forward = token_at(l, index), backward = token_at(l, index + 1);
     if (forward.kind != SCHEDULE_F || backward.kind == SCHEDULE_F)
         return FALSE;
-    gboolean own =
-        forward.stage == backward.stage && forward.microbatch == backward.microbatch;
+    gboolean own = forward.stage == backward.stage && forward.microbatch == backward.microbatch;
     return !own || !step_token_receives(l->in->schedule, l->in->rank, backward);
 }
 
@@ -370,7 +371,7 @@ step_lower(const StepLowering *in)
         .in = in,
         .out = out,
         .tokens = tokens,
-        .wires = g_new0(const SimTemplate *, (gsize)n_chunks * STEP_N_WIRES),
+        .wires = g_new0(const SimTemplate *, (gsize)n_chunks *STEP_N_WIRES),
         .sent = g_new0(guint, tokens->len),
         .received = g_new0(guint, tokens->len),
         .posted = g_new0(gboolean, tokens->len),
@@ -379,12 +380,12 @@ step_lower(const StepLowering *in)
         .chunk = g_new0(guint, n_chunks),
     };
     for (guint i = 0; i < n_chunks; i++)
-        l.chunk[i] = step_chunk_of(in->schedule, i / in->schedule->n_stages,
-                                   i % in->schedule->n_stages);
+        l.chunk[i] =
+            step_chunk_of(in->schedule, i / in->schedule->n_stages, i % in->schedule->n_stages);
     if (in->sync_ns > 0) {
         SimTemplate *sync = sim_template_new();
-        guint op = sim_template_add(sync, STEP_SLOT_COMPUTE,
-                                    (SimWork){.duration_ns = in->sync_ns}, in->sync_tag);
+        guint op = sim_template_add(sync, STEP_SLOT_COMPUTE, (SimWork){.duration_ns = in->sync_ns},
+                                    in->sync_tag);
         guint host = sim_template_add(sync, STEP_SLOT_HOST, (SimWork){0}, in->sync_tag);
         sim_template_wait_op(sync, host, op);
         g_ptr_array_add(out->templates, sync);

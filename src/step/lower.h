@@ -17,8 +17,8 @@ enum {
     STEP_SLOT_RECV_F,
     STEP_SLOT_SEND_B, /* gradients to the previous stage */
     STEP_SLOT_RECV_B,
-    STEP_SLOT_PP,     /* collectives over pipeline ranks: tied embedding, gradient norm */
-    STEP_SLOT_HOST,   /* the CPU thread that launches the kernels */
+    STEP_SLOT_PP,   /* collectives over pipeline ranks: tied embedding, gradient norm */
+    STEP_SLOT_HOST, /* the CPU thread that launches the kernels */
     STEP_N_SLOTS
 };
 const char *step_slot_name(guint slot);
@@ -38,7 +38,7 @@ guint step_wire_port(guint chunk, guint wire);
 
 typedef struct {
     const Schedule *schedule;
-    guint rank; /* pipeline rank */
+    guint rank;  /* pipeline rank */
     PlanP2p p2p; /* not AUTO */
     /* Appends the calls of a token, with this label; `first`/`last`: of its kind on its stage in this
      * rank's list. */
@@ -51,7 +51,8 @@ typedef struct {
     SimWork (*wire)(void *user, guint replica, guint boundary);
     /* Called after the token's call was appended: what is launched beside it; may be NULL. */
     void (*after)(void *user, SimProgram *program, guint index, ScheduleToken token, gboolean last);
-    gint64 sync_ns;    /* device synchronise after each blocking batch; 0: none. The host waits with it. */
+    gint64
+        sync_ns; /* device synchronise after each blocking batch; 0: none. The host waits with it. */
     guint32 wire_tag, sync_tag;
     void *user;
 } StepLowering;
@@ -59,8 +60,8 @@ typedef struct {
 typedef struct {
     SimProgram *program;
     GPtrArray *templates; /* of the messages; owned */
-    guint *calls;         /* [tokens] first call of each token of the rank's list; a pair's is one */
-    guint *n_calls;       /* [tokens] how many calls it is */
+    guint *calls;   /* [tokens] first call of each token of the rank's list; a pair's is one */
+    guint *n_calls; /* [tokens] how many calls it is */
 } StepLowered;
 
 /* Labels of calls: token index + 1; 0 for all others. */

@@ -57,7 +57,8 @@ walk_token(Walk *w, const Plan *plan, ScheduleToken token)
 static guint
 weight_versions(const StepBuild *b, guint pp_rank)
 {
-    const ScheduleType *type = b->schedule->asynchronous ? schedule_find(b->schedule->name, NULL) : NULL;
+    const ScheduleType *type =
+        b->schedule->asynchronous ? schedule_find(b->schedule->name, NULL) : NULL;
     return type ? type->weight_versions(&b->schedule->params, pp_rank) : 1;
 }
 

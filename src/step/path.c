@@ -34,7 +34,8 @@ find_home(void *user, const SimSegment *segment)
 {
     Path *path = user;
     if (g_array_index(path->b->ops, StepOp, segment->tag).pipeline)
-        path->pipeline_ns[pp_rank_of(path->b, segment->rank)] += segment->end_ns - segment->start_ns;
+        path->pipeline_ns[pp_rank_of(path->b, segment->rank)] +=
+            segment->end_ns - segment->start_ns;
 }
 
 static void
@@ -42,8 +43,8 @@ attribute(void *user, const SimSegment *segment)
 {
     Path *path = user;
     const StepOp *op = &g_array_index(path->b->ops, StepOp, segment->tag);
-    gboolean bubble = op->pipeline && op->kind != STEP_PP &&
-                      pp_rank_of(path->b, segment->rank) != path->home;
+    gboolean bubble =
+        op->pipeline && op->kind != STEP_PP && pp_rank_of(path->b, segment->rank) != path->home;
     path->by_tag[2 * segment->tag + bubble] += segment->end_ns - segment->start_ns;
 }
 

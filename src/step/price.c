@@ -51,8 +51,7 @@ step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKind kin
     work.load[NET_LOAD_NVLINK] = time.nvlink_bytes;
     work.load[NET_LOAD_NIC] = time.nic_bytes;
     guint index = sim_template_add(
-        t, slot, work,
-        step_tag(b, name, kind, time.time.basis, time.time.error_frac, pipeline));
+        t, slot, work, step_tag(b, name, kind, time.time.basis, time.time.error_frac, pipeline));
     sim_template_join(t, index, SIM_JOIN_ALL, port, FALSE);
     return index;
 }
@@ -72,8 +71,7 @@ price(StepBuild *b, const StepClass *class, const LlmOp *op, StepKind compute_ki
 {
     StepPriced priced = {.slot = STEP_SLOT_COMPUTE, .wait = op->wait};
     if (op->kind == LLM_OP_COLLECTIVE) {
-        NetTime time =
-            net_collective(b->net, op->collective.op, class->tp, op->collective.bytes);
+        NetTime time = net_collective(b->net, op->collective.op, class->tp, op->collective.bytes);
         priced.slot = STEP_SLOT_TP;
         priced.work = plain_work(time.time);
         priced.work.load[NET_LOAD_NVLINK] = time.nvlink_bytes;
@@ -207,8 +205,8 @@ step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKind kind)
 SimWork
 step_wire_work(StepBuild *b, const StepClass *class, guint replica, guint boundary)
 {
-    gboolean local = g_array_index(class->boundary_local, gboolean,
-                                   replica * b->schedule->n_stages + boundary);
+    gboolean local =
+        g_array_index(class->boundary_local, gboolean, replica * b->schedule->n_stages + boundary);
     gint64 bytes = plan_p2p_bytes(b->plan);
     NetTime time = net_point_to_point(b->net, local, bytes);
     SimWork work = plain_work(time.time);

@@ -9,11 +9,11 @@
 typedef struct {
     StepBuild *b;
     StepClass *class;
-    SimTemplate **tokens;  /* [(kind * stages + stage) * VARIANTS + variant]; borrowed */
-    GHashTable *pairs;     /* (stages, kind) -> template; look-up only */
-    GArray *due;           /* of Due: chunk reductions waiting for their turn */
-    gint64 reduced_later;  /* parameters reduced when all backwards are done */
-    guint backwards;       /* backward tokens so far */
+    SimTemplate **tokens; /* [(kind * stages + stage) * VARIANTS + variant]; borrowed */
+    GHashTable *pairs;    /* (stages, kind) -> template; look-up only */
+    GArray *due;          /* of Due: chunk reductions waiting for their turn */
+    gint64 reduced_later; /* parameters reduced when all backwards are done */
+    guint backwards;      /* backward tokens so far */
 } Programming;
 
 typedef struct {

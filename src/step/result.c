@@ -38,7 +38,8 @@ measure_rank(const StepBuild *b, SimEngine *engine, guint i, StepStage *stage)
 static void
 measure_pipeline(const StepBuild *b, SimEngine *engine, StepResult *r)
 {
-    gint64 busy_max = 0, begin_ns = G_MAXINT64; /* the pipeline begins when its first weights are there */
+    gint64 busy_max = 0,
+           begin_ns = G_MAXINT64; /* the pipeline begins when its first weights are there */
     for (guint i = 0; i < (guint)b->plan->spec.pp; i++) {
         StepStage stage = {.pp_rank = i};
         g_autoptr(GArray) stages = step_stages_on(b->schedule, i);
@@ -80,8 +81,8 @@ hardware_flops(StepBuild *b)
 {
     double sum = 0;
     for (guint i = 0; i < (guint)b->plan->spec.pp; i++) {
-        StepClass *class = &g_array_index(b->classes, StepClass,
-                                          g_array_index(b->ranks, StepRank, i).class);
+        StepClass *class =
+            &g_array_index(b->classes, StepClass, g_array_index(b->ranks, StepRank, i).class);
         const GArray *tokens = b->schedule->ranks[i];
         for (guint k = 0; k < tokens->len; k++) {
             ScheduleToken token = g_array_index(tokens, ScheduleToken, k);
@@ -115,8 +116,7 @@ step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options)
     r->stages = g_array_new(FALSE, TRUE, sizeof(StepStage));
     r->time_ns = sim_engine_now(engine);
     measure_pipeline(b, engine, r);
-    if (b->schedule->asynchronous ||
-        b->plan->spec.optimizer_barrier != PLAN_BARRIER_GLOBAL)
+    if (b->schedule->asynchronous || b->plan->spec.optimizer_barrier != PLAN_BARRIER_GLOBAL)
         r->time_ns = period(b, engine, r);
     step_breakdown(b, engine, r);
     step_memory(b, r);

@@ -8,22 +8,33 @@
 #include "units/why.h"
 
 typedef enum {
-    STEP_COMPUTE, STEP_RECOMPUTE, STEP_TP, STEP_CP, STEP_EP, STEP_PP, STEP_DP, STEP_OPTIMIZER, STEP_BUBBLE,
-    STEP_HOST, STEP_OTHER, STEP_N_KINDS
+    STEP_COMPUTE,
+    STEP_RECOMPUTE,
+    STEP_TP,
+    STEP_CP,
+    STEP_EP,
+    STEP_PP,
+    STEP_DP,
+    STEP_OPTIMIZER,
+    STEP_BUBBLE,
+    STEP_HOST,
+    STEP_OTHER,
+    STEP_N_KINDS
 } StepKind;
 const char *step_kind_name(StepKind kind); /* as in breakdown_s: "compute", "tp_exposed", ... */
 
 /* One pipeline rank (its representative GPU). Times in ns. */
 typedef struct {
     gint64 pp_rank;
-    gint64 layers;                 /* transformer layers it holds */
-    gint64 start_ns, end_ns;       /* first and last pipeline op: span = end - start */
-    gint64 busy_ns;                /* in F, B (I, W), tensor-parallel waits included */
-    gint64 idle_ns;                /* makespan - busy */
-    gint64 forward_ns, backward_ns; /* mean of one token (per chunk), waits for the pipeline excluded */
-    gint64 sent_bytes;             /* pipeline messages that leave one GPU in an iteration */
-    guint peak_microbatches;       /* most live chunk activations */
-    gint64 parameters;             /* on one GPU */
+    gint64 layers;           /* transformer layers it holds */
+    gint64 start_ns, end_ns; /* first and last pipeline op: span = end - start */
+    gint64 busy_ns;          /* in F, B (I, W), tensor-parallel waits included */
+    gint64 idle_ns;          /* makespan - busy */
+    gint64 forward_ns,
+        backward_ns;         /* mean of one token (per chunk), waits for the pipeline excluded */
+    gint64 sent_bytes;       /* pipeline messages that leave one GPU in an iteration */
+    guint peak_microbatches; /* most live chunk activations */
+    gint64 parameters;       /* on one GPU */
     PlanStaticMemory fixed;
     gint64 activations_bytes, logits_bytes; /* at the peak */
     gint64 peak_bytes;
@@ -34,20 +45,20 @@ typedef struct {
      * the longest span of a rank, its optimizer step included; asynchronous schedules have no fill at all, and
      * it is the longest busy time (SPEC.md 1.2, 3.18). */
     gint64 time_ns;
-    gint64 makespan_ns;            /* the pipeline: from the first to the last F, B, I or W of any rank */
+    gint64 makespan_ns; /* the pipeline: from the first to the last F, B, I or W of any rank */
     gint64 max_span_ns;
-    double bubble_fraction;        /* (makespan - busy_max)/makespan, SPEC.md 1.1 */
+    double bubble_fraction; /* (makespan - busy_max)/makespan, SPEC.md 1.1 */
     double bubble_over_ideal;
     gint64 breakdown_ns[STEP_N_KINDS]; /* of the critical path; sums to time_ns exactly */
-    GArray *stages;                /* of StepStage, [pp] */
-    double share[3];               /* of compute + communication time on the critical path by CostBasis */
-    gint64 error_ns;               /* one sigma */
+    GArray *stages;                    /* of StepStage, [pp] */
+    double share[3]; /* of compute + communication time on the critical path by CostBasis */
+    gint64 error_ns; /* one sigma */
     double model_flops, hardware_flops; /* of the whole iteration, all GPUs */
     gint64 memory_limit_bytes, memory_peak_bytes;
     guint memory_peak_stage;
     guint64 events, ops;
     guint ranks, ranks_simulated;
-    Why *time_why;                 /* seconds: time_ns by kind and by name */
+    Why *time_why; /* seconds: time_ns by kind and by name */
 } StepResult;
 
 typedef struct {
@@ -68,8 +79,8 @@ void step_token_times(const Plan *plan, const CostBook *cost, const NetBook *net
                       gint64 *ret_I, gint64 *ret_W, gint64 *ret_comm);
 
 /* Borrowed books; `schedule` must fit the plan (pp, vpp, microbatches, placement). */
-StepResult *step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const NetBook *net,
-                     const StepOptions *options, GError **error);
+StepResult *step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost,
+                     const NetBook *net, const StepOptions *options, GError **error);
 void step_result_free(StepResult *r);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepResult, step_result_free)
 
@@ -82,12 +93,12 @@ typedef struct {
 typedef struct {
     gint64 makespan, busy_max, max_span;
     double bubble_fraction, bubble_over_ideal;
-    gint64 *idle, *span;  /* [pp] */
+    gint64 *idle, *span; /* [pp] */
     guint n;
 } StepUnitResult;
 StepUnitResult *step_run_units(const Schedule *schedule, const StepUnits *units,
-                               void (*token)(void *user, guint pp_rank, ScheduleToken token, gint64 start,
-                                             gint64 end),
+                               void (*token)(void *user, guint pp_rank, ScheduleToken token,
+                                             gint64 start, gint64 end),
                                void *user, GError **error);
 void step_unit_result_free(StepUnitResult *r);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepUnitResult, step_unit_result_free)

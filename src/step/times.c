@@ -37,14 +37,13 @@ step_token_times(const Plan *plan, const CostBook *cost, const NetBook *net, gin
     step_build_classes(&b, FALSE);
     for (guint stage = 0; stage < loop->n_stages; stage++) {
         guint rank = loop->rank_of[stage];
-        StepClass *class = &g_array_index(b.classes, StepClass,
-                                          g_array_index(b.ranks, StepRank, rank).class);
+        StepClass *class =
+            &g_array_index(b.classes, StepClass, g_array_index(b.ranks, StepRank, rank).class);
         gint64 *const times[] = {ret_F, NULL, ret_I, ret_W};
         for (guint kind = SCHEDULE_F; kind <= SCHEDULE_W; kind++) {
             ScheduleToken token = {.kind = (guint8)kind, .stage = (guint16)stage};
             if (times[kind])
-                times[kind][stage] =
-                    run_alone(step_token_template(&b, class, token, FALSE));
+                times[kind][stage] = run_alone(step_token_template(&b, class, token, FALSE));
         }
     }
     *ret_comm = loop->n_stages > 1 && plan->spec.pp > 1

@@ -12,9 +12,9 @@ add_scatter_gather(StepBuild *b, SimTemplate *t, const StepClass *class, Schedul
     if (!plan->spec.scatter_gather || plan->spec.sequence_parallel || plan->spec.tp == 1 ||
         !step_token_receives(b->schedule, class->pp_rank, token))
         return;
-    guint gather = step_add_collective(b, t, "pipeline_gather", STEP_PP, STEP_SLOT_TP, STEP_PORT_TP,
-                                       NET_ALL_GATHER, class->tp,
-                                       plan_p2p_bytes(plan) * plan->spec.tp, TRUE);
+    guint gather =
+        step_add_collective(b, t, "pipeline_gather", STEP_PP, STEP_SLOT_TP, STEP_PORT_TP,
+                            NET_ALL_GATHER, class->tp, plan_p2p_bytes(plan) * plan->spec.tp, TRUE);
     /* Not for the other direction: its next message may depend on what this token sends. */
     sim_template_wait_slot(t, gather,
                            token.kind == SCHEDULE_F ? STEP_SLOT_RECV_F : STEP_SLOT_RECV_B);

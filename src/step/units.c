@@ -127,8 +127,8 @@ step_run_units(const Schedule *schedule, const StepUnits *units,
     const gint64 times[] = {units->F, units->I + units->W, units->I, units->W};
     for (guint kind = 0; kind < 4; kind++) {
         unit.kinds[kind] = sim_template_new();
-        sim_template_add(unit.kinds[kind], STEP_SLOT_COMPUTE,
-                         (SimWork){.duration_ns = times[kind]}, kind);
+        sim_template_add(unit.kinds[kind], STEP_SLOT_COMPUTE, (SimWork){.duration_ns = times[kind]},
+                         kind);
     }
     SimWork both = {.duration_ns = units->pair > 0 ? units->pair : units->F + units->I + units->W};
     unit.pair = sim_template_new();

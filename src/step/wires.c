@@ -7,7 +7,7 @@ const char *
 step_slot_name(guint slot)
 {
     static const char *const names[STEP_N_SLOTS] = {
-        "compute", "tensor parallel", "data parallel", "send forward", "receive forward",
+        "compute",       "tensor parallel",  "data parallel",  "send forward", "receive forward",
         "send backward", "receive backward", "pipeline group", "host"};
     g_assert(slot < STEP_N_SLOTS);
     return names[slot];

@@ -68,8 +68,7 @@ main(void)
     bench("GPT-3 175B TP8 PP8 DP16 M=96 (1024 GPUs)", "--tp 8 --pp 8 --dp 16 --microbatches 96");
     bench("the same, interleaved V=3",
           "--tp 8 --pp 8 --dp 16 --microbatches 96 --vpp 3 --schedule interleaved");
-    bench("the same, every rank",
-          "--tp 8 --pp 8 --dp 16 --microbatches 96 --ranks all");
+    bench("the same, every rank", "--tp 8 --pp 8 --dp 16 --microbatches 96 --ranks all");
     bench("Llama 3 405B TP8 PP16 DP128 M=32 (16384 GPUs)",
           "--model llama3-405b --system dgx-h100 --tp 8 --pp 16 --dp 128 --microbatches 32 "
           "--stage-layers 7,8,8,8,8,8,8,8,8,8,8,8,8,8,8,7");

@@ -12,8 +12,8 @@ ranges_and_lists_give_their_values(void)
 {
     const struct {
         const char *text, *values;
-    } cases[] = {{"1..4", "1 2 3 4"},    {"1..10:4", "1 5 9"},  {"1..64*2", "1 2 4 8 16 32 64"},
-                 {"3..3", "3"},          {"1,2,4", "1 2 4"},    {"8,1..3", "8 1 2 3"},
+    } cases[] = {{"1..4", "1 2 3 4"},    {"1..10:4", "1 5 9"}, {"1..64*2", "1 2 4 8 16 32 64"},
+                 {"3..3", "3"},          {"1,2,4", "1 2 4"},   {"8,1..3", "8 1 2 3"},
                  {"2..100*7", "2 14 98"}};
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GError) error = NULL;
@@ -31,9 +31,9 @@ ranges_and_lists_give_their_values(void)
 static void
 what_is_no_range_is_refused(void)
 {
-    static const char *const texts[] = {"",       "1..",     "..4",      "4..1",     "1..4:0", "1..4*1",
-                                        "1,,2",   "1..4..8", "0..4",     "1..x",     "1..4:",  "1..4:2:2",
-                                        "1..1000000", "-4..4", "1..2000000"};
+    static const char *const texts[] = {"",       "1..",      "..4",        "4..1",  "1..4:0",
+                                        "1..4*1", "1,,2",     "1..4..8",    "0..4",  "1..x",
+                                        "1..4:",  "1..4:2:2", "1..1000000", "-4..4", "1..2000000"};
     for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autoptr(GError) error = NULL;
         CliAxis *axis = cli_axis_parse(&option, texts[i], &error);

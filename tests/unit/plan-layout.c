@@ -54,7 +54,8 @@ test_places(void)
 static void
 test_refuses(void)
 {
-    g_test_summary("lost layers, misplaced ends, open brackets and unknown letters are refused by name");
+    g_test_summary(
+        "lost layers, misplaced ends, open brackets and unknown letters are refused by name");
     static const struct {
         const char *layout, *words;
     } cases[] = {

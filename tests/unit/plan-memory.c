@@ -203,8 +203,7 @@ test_placement(void)
     LlmParameters whole = llm_parameters(&shape);
     gint64 layers = 48 * whole.layer;
 
-    g_assert_cmpint(plan_rank_parameters(plan, 1), ==,
-                    layers + whole.embedding + whole.final_norm);
+    g_assert_cmpint(plan_rank_parameters(plan, 1), ==, layers + whole.embedding + whole.final_norm);
     plan_set_placement(plan, (const guint[]){0, 1, 1, 0});
     g_assert_cmpint(plan_rank_parameters(plan, 0), ==, whole.total - layers);
     g_assert_cmpint(plan_rank_parameters(plan, 1), ==, layers);

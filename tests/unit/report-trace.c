@@ -55,7 +55,8 @@ streams_are_threads_of_their_rank(Room *room, gconstpointer data)
     g_assert_true(parsed);
     JsonObject *root = json_node_get_object(json_parser_get_root(parser));
     JsonArray *events = json_object_get_array_member(root, "traceEvents");
-    g_assert_cmpuint(json_array_get_length(events), ==, 6); /* one process, two threads, three ops */
+    g_assert_cmpuint(json_array_get_length(events), ==,
+                     6); /* one process, two threads, three ops */
     JsonObject *first = event(events, 2);
     g_assert_cmpstr(json_object_get_string_member(first, "name"), ==, "a \"quoted\"\n\\name");
     g_assert_cmpfloat(json_object_get_double_member(first, "ts"), ==, 1.001);

@@ -10,11 +10,11 @@ static GArray *
 rows_new(void)
 {
     const ReportValidated rows[] = {
-        {"a", "one", 10, 11, NAN, 5, TRUE, FALSE, NULL},   /* +10 % */
-        {"b", "one", 10, 8, 10, 5, TRUE, FALSE, NULL},     /* -20 %, memory -50 % */
-        {"c", "two", 10, 13, NAN, 5, TRUE, FALSE, NULL},   /* +30 % */
+        {"a", "one", 10, 11, NAN, 5, TRUE, FALSE, NULL}, /* +10 % */
+        {"b", "one", 10, 8, 10, 5, TRUE, FALSE, NULL},   /* -20 %, memory -50 % */
+        {"c", "two", 10, 13, NAN, 5, TRUE, FALSE, NULL}, /* +30 % */
         {"d", "two", 10, NAN, NAN, NAN, FALSE, FALSE, "no such GPU"},
-        {"e", "two", NAN, 1, NAN, 90, FALSE, TRUE, NULL},  /* ran out of memory, rightly predicted */
+        {"e", "two", NAN, 1, NAN, 90, FALSE, TRUE, NULL}, /* ran out of memory, rightly predicted */
     };
     GArray *array = g_array_new(FALSE, FALSE, sizeof(ReportValidated));
     g_array_append_vals(array, rows, G_N_ELEMENTS(rows));

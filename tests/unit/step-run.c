@@ -96,17 +96,16 @@ check_sums(const StepResult *r)
 /* Plans on 8 to 32 GPUs where nodes cut groups in every way. */
 static const struct {
     gint64 tp, pp, dp, vpp, microbatches;
-} plans[] = {{8, 2, 2, 1, 4}, {4, 2, 2, 1, 4}, {2, 2, 4, 2, 4}, {1, 4, 4, 1, 8},
-             {8, 1, 2, 1, 2}, {2, 4, 1, 4, 8}, {1, 1, 16, 1, 2}, {4, 2, 4, 2, 6},
-             {2, 4, 2, 1, 4}};
+} plans[] = {{8, 2, 2, 1, 4}, {4, 2, 2, 1, 4},  {2, 2, 4, 2, 4}, {1, 4, 4, 1, 8}, {8, 1, 2, 1, 2},
+             {2, 4, 1, 4, 8}, {1, 1, 16, 1, 2}, {4, 2, 4, 2, 6}, {2, 4, 2, 1, 4}};
 
 static void
 check_symmetry(const char *const *overrides)
 {
     World w = world_new("gpt3-6.7b", overrides);
     for (guint i = 0; i < G_N_ELEMENTS(plans); i++) {
-        PlanSpec spec = spec_of(plans[i].tp, plans[i].pp, plans[i].dp, plans[i].vpp,
-                                plans[i].microbatches);
+        PlanSpec spec =
+            spec_of(plans[i].tp, plans[i].pp, plans[i].dp, plans[i].vpp, plans[i].microbatches);
         g_autoptr(StepResult) few = run(&w, spec, FALSE);
         g_autoptr(StepResult) all = run(&w, spec, TRUE);
         g_test_message("tp %d pp %d dp %d vpp %d", (int)plans[i].tp, (int)plans[i].pp,
@@ -147,7 +146,8 @@ count_reductions(void *user, guint rank, const char *stream, const char *name, c
 static void
 test_mixed_backwards(void)
 {
-    g_test_summary("a stage with a B and an I, W pair reduces its gradients once: after the W, the last of both");
+    g_test_summary(
+        "a stage with a B and an I, W pair reduces its gradients once: after the W, the last of both");
     World w = world_new("gpt3-6.7b", NULL);
     GError *error = NULL;
     PlanSpec spec = spec_of(1, 1, 2, 1, 2);
@@ -182,7 +182,8 @@ test_determinism(void)
 static void
 test_recompute(void)
 {
-    g_test_summary("recompute takes time and saves memory: full more of both than selective than none");
+    g_test_summary(
+        "recompute takes time and saves memory: full more of both than selective than none");
     World w = world_new("gpt3-6.7b", NULL);
     gint64 time[3], memory[3];
     for (guint recompute = LLM_RECOMPUTE_NONE; recompute <= LLM_RECOMPUTE_FULL; recompute++) {
@@ -220,8 +221,9 @@ test_bubble(void)
 static void
 test_overlap(void)
 {
-    g_test_summary("reducing gradients beside the backward is not slower than after it, and what is "
-                   "exposed shrinks");
+    g_test_summary(
+        "reducing gradients beside the backward is not slower than after it, and what is "
+        "exposed shrinks");
     World w = world_new("gpt3-6.7b", NULL);
     PlanSpec spec = spec_of(1, 1, 32, 1, 4);
     spec.overlap_grad_reduce = spec.overlap_param_gather = TRUE;
