@@ -66,14 +66,35 @@ measure_pipeline(const StepBuild *b, SimEngine *engine, StepResult *r)
 static gint64
 period(const StepBuild *b, SimEngine *engine, const StepResult *r)
 {
-    gint64 longest = 0;
+    gint64 longest = 0,
+           step = G_MAXINT64; /* the optimizer step, where it waits for no other rank */
     for (guint i = 0; i < r->stages->len; i++) {
         const StepStage *s = &g_array_index(r->stages, StepStage, i);
-        gint64 end = sim_engine_rank_end(engine, i);
-        gint64 own = b->schedule->asynchronous ? s->busy_ns + end - s->end_ns : end - s->start_ns;
+        step = MIN(step, sim_engine_rank_end(engine, i) - s->end_ns);
+    }
+    for (guint i = 0; i < r->stages->len; i++) {
+        const StepStage *s = &g_array_index(r->stages, StepStage, i);
+        gint64 own = b->schedule->asynchronous ? s->busy_ns + step
+                                               : sim_engine_rank_end(engine, i) - s->start_ns;
         longest = MAX(longest, own);
     }
     return longest;
+}
+
+/* In the steady state of an asynchronous schedule nothing waits for a fill: idle is what the slowest rank
+ * makes the others wait. */
+static void
+steady_pipeline(StepResult *r)
+{
+    r->makespan_ns = 0;
+    for (guint i = 0; i < r->stages->len; i++)
+        r->makespan_ns = MAX(r->makespan_ns, g_array_index(r->stages, StepStage, i).busy_ns);
+    for (guint i = 0; i < r->stages->len; i++) {
+        StepStage *stage = &g_array_index(r->stages, StepStage, i);
+        stage->idle_ns = r->makespan_ns - stage->busy_ns;
+    }
+    r->max_span_ns = r->makespan_ns;
+    r->bubble_fraction = r->bubble_over_ideal = 0;
 }
 
 static double
@@ -118,6 +139,8 @@ step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options)
     measure_pipeline(b, engine, r);
     if (b->schedule->asynchronous || b->plan->spec.optimizer_barrier != PLAN_BARRIER_GLOBAL)
         r->time_ns = period(b, engine, r);
+    if (b->schedule->asynchronous)
+        steady_pipeline(r);
     step_breakdown(b, engine, r);
     step_memory(b, r);
     r->model_flops = llm_flops_per_token(b->plan->shape, b->plan->spec.seq, options->convention) *
