@@ -140,8 +140,11 @@ run_one(const CliComparison *c, const CliCandidate *candidate, const CliUnits *g
             .costs = {.F = u.units.F, .I = u.units.I, .W = u.units.W, .comm = u.units.comm}};
         schedule = schedule_new(type, &row->params, error);
     }
-    return schedule != NULL && simulate(row, schedule, type, &u, error) &&
-           cli_comparison_dump(c, schedule, error);
+    if (schedule == NULL || !simulate(row, schedule, type, &u, error))
+        return FALSE;
+    if (c->plot == NULL) /* the text has its picture; a long schedule is not kept for nothing */
+        g_clear_pointer(&row->gantt, report_gantt_free);
+    return cli_comparison_dump(c, schedule, error);
 }
 
 static gboolean
