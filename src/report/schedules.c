@@ -196,12 +196,9 @@ schedules_tsv(const ReportSchedules *schedules, GString *out)
         g_string_append_printf(out, "%s\t%u\t%u\t%u", s->name, s->params.pp, s->params.microbatches,
                                s->params.vpp);
         if (real) {
-            const double values[] = {s->time_s,
-                                     s->makespan,
-                                     s->max_span,
-                                     s->bubble_fraction,
-                                     s->bubble_over_ideal,
-                                     s->refused != NULL ? NAN : in_flight(s)};
+            const double values[] = {
+                s->time_s,          s->makespan,          s->max_span,
+                s->bubble_fraction, s->bubble_over_ideal, s->refused != NULL ? NAN : in_flight(s)};
             tsv_values(s, values, G_N_ELEMENTS(values), out);
             if (s->refused != NULL)
                 g_string_append(out, "\t\t\t\t");
@@ -234,12 +231,11 @@ panel_title(const ReportSchedule *s, gboolean real)
 {
     g_autofree char *chunks =
         s->params.vpp > 1 ? g_strdup_printf(", %u chunks a rank", s->params.vpp) : g_strdup("");
-    return g_strdup_printf("%s%s%s: %s %s, bubble %s %%%s", s->name, chunks,
-                           s->reconstruction ? " (reconstruction)" : "",
-                           real ? "iteration" : "makespan",
-                           real ? report_time(s->time_s).text : report_plain(s->makespan, 5).text,
-                           report_fixed(s->bubble_fraction * 100, 1).text,
-                           real && !s->fits ? ", does not fit" : "");
+    return g_strdup_printf(
+        "%s%s%s: %s %s, bubble %s %%%s", s->name, chunks,
+        s->reconstruction ? " (reconstruction)" : "", real ? "iteration" : "makespan",
+        real ? report_time(s->time_s).text : report_plain(s->makespan, 5).text,
+        report_fixed(s->bubble_fraction * 100, 1).text, real && !s->fits ? ", does not fit" : "");
 }
 
 gboolean
