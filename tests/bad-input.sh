@@ -167,7 +167,7 @@ told --schedule binary.csv
 told --schedule interleaved
 told schedules --schedule two-ranks.csv --pp 4
 told schedules --schedule two-ranks.csv --microbatches 2
-told schedules --pp 4
+told schedules --pp 4 --unit F=1
 told schedules --pp 0 --microbatches 4
 told schedules --pp 4 --microbatches 4 --unit F=x
 told schedules --pp 4 --microbatches 4 --unit Q=1
@@ -179,7 +179,22 @@ told schedules --pp 4 --microbatches 4 --unit F=-1
 told schedules --pp 4 --microbatches 4 --unit F=1e400
 told schedules --pp 4 --microbatches 4 --unit F=0,B=0
 told schedules --pp 4 --microbatches 4 --unit I=1,W=1,B=2
-told schedules --pp 4 --microbatches 4 --schedule interleaved
+told schedules --pp 4 --microbatches 4 --schedule interleaved --unit F=1
+told schedules --pp 4 --microbatches 4 --schedule interleaved --vpp 1
+told schedules --pp 4 --microbatches 4 --schedule 1f1b,nosuch
+told schedules --pp 4 --microbatches 4 --schedule ,
+told schedules --pp 4 --microbatches 4 --unit F=1,pair=0
+told schedules --pp 4 --microbatches 4 --unit F=1 --tp 2
+told schedules --pp 4 --microbatches 4 --unit F=1 --placement v
+told schedules --pp 4 --microbatches 4 --sort size
+told schedules --pp 4 --microbatches 4 --unit F=1 --plot x.pdf
+told schedules --pp 4 --microbatches 4 --schedule nosuch.csv
+told schedules --pp 4 --microbatches 4 --dump-comms out.csv
+told schedules --schedule 1f1b --placement loop
+told sweep --schedule 1f1b,nosuch
+told run --optimizer-barrier never
+told run --pp 2 --pipeline-layout t*3
+told run --placement loop
 told schedules --pp 4 --microbatches 4 --dump-schedule out.csv
 told schedules --pp 4 --microbatches 4 --schedule 1f1b --dump-schedule nosuch/out.csv
 told schedules --pp 1000000 --microbatches 1000000
@@ -190,7 +205,7 @@ told sweep --tp 8..1
 told sweep --tp 1,,2
 told sweep --tp 1,x
 told sweep --tp 7,9
-told sweep --tp 1,2 --pp 1,2 --dp 1,2
+told sweep --tp 1,2 --pp 1,2 --dp 1,2 --micro-batch-size 1,2
 told sweep --microbatches 1..99999999
 told sweep --microbatches '1..64*1'
 told sweep --microbatches 1..64:0

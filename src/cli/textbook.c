@@ -140,8 +140,11 @@ run_one(const CliComparison *c, const CliCandidate *candidate, const CliUnits *g
             .costs = {.F = u.units.F, .I = u.units.I, .W = u.units.W, .comm = u.units.comm}};
         schedule = schedule_new(type, &row->params, error);
     }
-    return schedule != NULL && simulate(row, schedule, type, &u, error) &&
-           cli_comparison_dump(c, schedule, error);
+    if (schedule == NULL || !simulate(row, schedule, type, &u, error))
+        return FALSE;
+    if (c->plot == NULL) /* the text has its picture; a long schedule is not kept for nothing */
+        g_clear_pointer(&row->gantt, report_gantt_free);
+    return cli_comparison_dump(c, schedule, error);
 }
 
 static gboolean
@@ -177,11 +180,12 @@ head_of(const CliComparison *c, const GPtrArray *rows)
         return g_strdup_printf("%u pipeline ranks, %u microbatches, %u chunk%s a rank; %s", p->pp,
                                p->microbatches, p->vpp, p->vpp == 1 ? "" : "s", c->unit);
     gint64 vpp = MAX(c->in->spec.vpp, 1);
-    g_autofree char *of = vpp == 1
-                              ? g_strdup("a rank's whole stage; with vpp chunks, each 1/vpp of it")
-                              : g_strdup_printf("one of %" G_GINT64_FORMAT
-                                                " chunks; with vpp, %" G_GINT64_FORMAT "/vpp of it",
-                                                vpp, vpp);
+    g_autofree char *of =
+        vpp == 1
+            ? g_strdup("a rank's whole stage; with vpp chunks, each 1/vpp of it")
+            : g_strdup_printf("one of %" G_GINT64_FORMAT " chunks a rank; with vpp chunks, each "
+                              "%" G_GINT64_FORMAT "/vpp of it",
+                              vpp, vpp);
     return g_strdup_printf("%u pipeline ranks, %u microbatches; %s of %s", p->pp, p->microbatches,
                            c->unit, of);
 }
