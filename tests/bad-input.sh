@@ -167,6 +167,12 @@ told --schedule binary.csv
 told --schedule interleaved
 told schedules --schedule two-ranks.csv --pp 4
 told schedules --schedule two-ranks.csv --microbatches 2
+told schedules --schedule two-ranks.csv --vpp 2
+told schedules --schedule two-ranks.csv --unit F=1 --pp 4
+told schedules --schedule two-ranks.csv --unit F=1 --microbatches 2
+told schedules --schedule two-ranks.csv --unit F=1 --vpp 2
+told schedules --schedule 1f1b,two-ranks.csv --unit F=1 --pp 4 --microbatches 1
+told run --schedule two-ranks.csv --pp 4
 told schedules --pp 4 --unit F=1
 told schedules --pp 0 --microbatches 4
 told schedules --pp 4 --microbatches 4 --unit F=x

@@ -67,12 +67,10 @@ static gboolean
 spec_of_file(const Room *room, const char *path, PlanSpec *spec, GError **error)
 {
     g_autoptr(Schedule) s = schedule_load_csv_placed(path, room->c->in->placement, error);
-    if (s == NULL)
+    if (s == NULL || !cli_comparison_agrees(room->c, path, s, room->many, error))
         return FALSE;
-    if (!cli_inputs_is_given(room->c->in, "pp"))
-        spec->pp = s->params.pp;
-    if (!cli_inputs_is_given(room->c->in, "vpp"))
-        spec->vpp = s->params.vpp;
+    spec->pp = s->params.pp;
+    spec->vpp = s->params.vpp;
     if (!cli_inputs_is_given(room->c->in, "microbatches") && spec->global_batch == 0)
         spec->microbatches = s->params.microbatches;
     return TRUE;

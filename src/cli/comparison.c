@@ -42,6 +42,33 @@ cli_comparison_dump(const CliComparison *c, const Schedule *schedule, GError **e
 }
 
 gboolean
+cli_comparison_agrees(const CliComparison *c, const char *path, const Schedule *schedule,
+                      gboolean many, GError **error)
+{
+    const PlanSpec *asked = &c->in->spec;
+    const ScheduleParams *there = &schedule->params;
+    const struct {
+        const char *name;
+        gint64 asked, there;
+    } counts[] = {{"pp", asked->pp, there->pp},
+                  {"microbatches", asked->microbatches, there->microbatches},
+                  {"vpp", asked->vpp, many ? asked->vpp : there->vpp}};
+    for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
+        const char *name = counts[i].name;
+        if (!cli_inputs_is_given(c->in, name) || counts[i].asked == counts[i].there)
+            continue;
+        g_autofree char *remedy =
+            many ? g_strdup_printf("write --%s %" G_GINT64_FORMAT, name, counts[i].there)
+                 : g_strdup_printf("leave --%s out", name);
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "--%s: %" G_GINT64_FORMAT " and %s is for %" G_GINT64_FORMAT "; %s", name,
+                    counts[i].asked, path, counts[i].there, remedy);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+gboolean
 cli_comparison_check(const GPtrArray *rows, GError **error)
 {
     for (guint i = 0; i < rows->len; i++)

@@ -29,6 +29,10 @@ ReportSchedule *cli_comparison_add(GPtrArray *rows, const char *name);
 void cli_comparison_fill(ReportSchedule *row, const Schedule *schedule, const ScheduleType *type);
 /* --dump-schedule and --dump-comms. */
 gboolean cli_comparison_dump(const CliComparison *c, const Schedule *schedule, GError **error);
+/* Counts that were asked for beside a schedule from a file must be the file's; of `many` schedules, each has its
+ * own chunks. */
+gboolean cli_comparison_agrees(const CliComparison *c, const char *path, const Schedule *schedule,
+                               gboolean many, GError **error);
 /* None ran: the error says why the first did not. */
 gboolean cli_comparison_check(const GPtrArray *rows, GError **error);
 /* A StepOptions.token or step_run_units callback; `user` is a ReportGantt. */

@@ -123,12 +123,16 @@ run_one(const CliComparison *c, const CliCandidate *candidate, const CliUnits *g
 {
     const PlanSpec *p = &c->in->spec;
     const ScheduleType *type = candidate->type;
+    gint64 vpp = MAX(p->vpp, 1);
     CliUnits u = *given;
     g_autoptr(Schedule) schedule = NULL;
     if (type == NULL) {
         schedule = schedule_load_csv_placed(candidate->name, c->in->placement, error);
+        if (schedule == NULL || !cli_comparison_agrees(c, candidate->name, schedule, many, error))
+            return FALSE;
+        if (many)
+            u = of_chunks(given, vpp, schedule->params.vpp);
     } else {
-        gint64 vpp = MAX(p->vpp, 1);
         gint64 wanted = cli_inputs_is_given(c->in, "vpp") ? vpp : 0;
         gint64 chunks = many ? cli_candidate_chunks(type, wanted) : vpp;
         u = of_chunks(given, vpp, chunks);
