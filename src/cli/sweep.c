@@ -163,7 +163,7 @@ title_of(const CliInputs *in)
     GString *title = g_string_new(in->model != NULL ? in->model : CLI_DEFAULT_MODEL);
     g_string_append_printf(title, " on %s", in->system != NULL ? in->system : CLI_DEFAULT_SYSTEM);
     const char *before = ": ";
-    if (in->schedule != NULL) {
+    if (in->schedule != NULL && !cli_inputs_is_axis(in, "schedule")) {
         g_string_append_printf(title, ": %s", in->schedule);
         before = ", ";
     }
