@@ -107,6 +107,13 @@ check_values(const PlanSpec *spec, const LlmShape *shape, GError **error)
         return plan_refuse(error,
                            "--p2p blocking: chunks of different ranks would wait for each other in "
                            "a circle; write --p2p overlapped or fused, or --vpp 1");
+    if (spec->vpp > 1 && spec->p2p == PLAN_P2P_FUSED && (spec->pp == 2 || spec->group > spec->pp))
+        return plan_refuse(
+            error,
+            "--p2p fused: one exchange after each pair needs two different neighbours "
+            "and groups of pp microbatches (pp " PLAN_D ", group " PLAN_D
+            "); write --p2p overlapped",
+            spec->pp, spec->group);
     gint64 layers = shape->layers / spec->pp + 1;
     if (spec->microbatches > MAX_LAYER_RUNS / layers)
         return plan_refuse(error,

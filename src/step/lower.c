@@ -24,6 +24,7 @@ typedef struct {
     guint *remaining; /* [4 * stages] tokens still to come, to know the last one */
     gboolean *seen;   /* [4 * stages] kind has run on the stage */
     guint *chunk;     /* [replicas * stages] */
+    guint n_run[2];   /* tokens of each direction that ran */
 } Lowering;
 
 static int
@@ -142,6 +143,8 @@ run_token(Lowering *l, guint index)
     ScheduleToken token = token_at(l, index);
     gboolean first, last;
     count_token(l, token, &first, &last);
+    if (token.kind != SCHEDULE_W)
+        l->n_run[direction_of(token)]++;
     guint begin = sim_program_n_calls(l->out->program);
     l->in->run(l->in->user, l->out->program, token, first, last, index + 1);
     l->out->calls[index] = begin;
@@ -244,6 +247,26 @@ next_of_direction(const Lowering *l, guint index)
     return l->tokens->len;
 }
 
+/* The token whose input comes while the one at `index` is next in its direction. Where a microbatch group is
+ * larger than the pipeline, the rank at which a direction enters gets what the last rank sends P steps later,
+ * and needs it only after the group has run: until then it is kept. */
+static guint
+receive_ahead(const Lowering *l, guint index)
+{
+    const ScheduleParams *p = &l->in->schedule->params;
+    if (index >= l->tokens->len || p->vpp == 1 || p->group <= p->pp)
+        return index;
+    int direction = direction_of(token_at(l, index));
+    guint position = l->n_run[direction];
+    if (l->in->rank != (direction == FORWARD ? 0 : p->pp - 1) || position < p->pp)
+        return index;
+    guint first = (position - p->pp) / (p->group * p->vpp) * p->group;
+    guint ahead = MIN(p->group, p->microbatches - first) - p->pp;
+    for (guint i = 0; i < ahead && index < l->tokens->len; i++)
+        index = next_of_direction(l, index);
+    return index;
+}
+
 static guint
 first_backward(const Lowering *l)
 {
@@ -273,7 +296,7 @@ lower_overlapped(Lowering *l)
             continue;
         guint next = next_of_direction(l, i);
         post_send(l, i);
-        post_receive(l, next);
+        post_receive(l, receive_ahead(l, next));
         if (i + 1 == warm_up && last_forward + 1 > warm_up)
             post_receive(l, first_backward(l));
         gboolean steady = i >= warm_up && i <= last_forward + 1;
@@ -319,11 +342,11 @@ lower_fused(Lowering *l)
         for (guint j = i; j < next; j++)
             post_send(l, j);
         for (guint j = next; j < end; j++)
-            post_receive(l, j);
+            post_receive(l, receive_ahead(l, j));
         for (guint j = i; j < next; j++)
             await_send(l, STEP_SLOT_COMPUTE, j);
         for (guint j = next; j < end; j++)
-            await_receive(l, STEP_SLOT_COMPUTE, j);
+            await_receive(l, STEP_SLOT_COMPUTE, receive_ahead(l, j));
         synchronise(l);
     }
 }

@@ -208,6 +208,33 @@ test_fused_naive(void)
     g_assert_cmpint(r->makespan, ==, 4 * 3 * (1 + 2));
 }
 
+static void
+test_large_groups(void)
+{
+    g_test_summary(
+        "groups of more microbatches than ranks: the end ranks receive ahead, nothing waits in "
+        "a circle, and small messages cost little more than asynchronous ones");
+    static const guint shapes[][4] = {
+        {2, 6, 2, 3}, {4, 12, 2, 6}, {4, 12, 3, 6}, {4, 14, 2, 5}, {12, 30, 2, 15}};
+    GError *error = NULL;
+    for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
+        g_autoptr(Schedule) s = schedule_of("interleaved_megatron", shapes[i][0], shapes[i][1],
+                                            shapes[i][2], shapes[i][3]);
+        gint64 makespan[2];
+        for (guint k = 0; k < 2; k++) {
+            StepUnits units = {.F = 200,
+                               .I = 400,
+                               .comm = 1,
+                               .p2p = k == 0 ? PLAN_P2P_ASYNC : PLAN_P2P_OVERLAPPED};
+            g_autoptr(StepUnitResult) r = step_run_units(s, &units, NULL, NULL, &error);
+            g_assert_no_error(error);
+            makespan[k] = r->makespan;
+        }
+        g_assert_cmpint(makespan[1], >=, makespan[0]);
+        g_assert_cmpint(makespan[1], <=, makespan[0] + makespan[0] / 20);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -216,5 +243,6 @@ main(int argc, char **argv)
     g_test_add_func("/step/units/blocking-batches-agree-with-the-closed-form", test_blocking);
     g_test_add_func("/step/units/fused-exchanges-of-one-microbatch", test_fused_naive);
     g_test_add_func("/step/units/overlapped-messages-lie-between", test_overlapped);
+    g_test_add_func("/step/units/large-groups-receive-ahead", test_large_groups);
     return g_test_run();
 }
