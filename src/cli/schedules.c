@@ -74,8 +74,9 @@ compare(const CliComparison *c, GString *out, GError **error)
     CliCompared compared = {0};
     if (!comparison_check(c, error))
         return FALSE;
-    g_autoptr(GPtrArray) rows = compared.schedules.rows =
+    g_autoptr(GPtrArray) rows =
         g_ptr_array_new_with_free_func((GDestroyNotify)report_schedule_free);
+    compared.schedules.rows = rows;
     gboolean ok = c->unit != NULL ? cli_compare_units(c, &compared, error)
                                   : cli_compare_real(c, &compared, error);
     g_autofree char *head = compared.head, *title = compared.title;

@@ -143,6 +143,7 @@ bring_to_common(const Fraction *v, gint64 *ret_scale, gint64 *ret_scaled)
 {
     gint64 scale = 1;
     for (guint i = 0; i < N_USED; i++) {
+        g_assert(v[i].d > 0);
         scale = scale / gcd(scale, v[i].d) * v[i].d;
         if (scale > DENOMINATOR_MOST)
             return FALSE;

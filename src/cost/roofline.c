@@ -22,7 +22,7 @@ static const struct {
     int m, n;
     double reach; /* of the peak, relative to the best tile */
 } tiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {192, 128, 0.97}, {128, 192, 0.97}, {128, 128, 0.93},
-             {128, 64, 0.80}, {64, 128, 0.80}, {64, 64, 0.68},   {32, 64, 0.40}};
+             {128, 64, 0.80}, {64, 128, 0.80}, {64, 64, 0.68},   {32, 64, 0.40},   {64, 32, 0.40}};
 
 /* How hard the last wave counts: 1 = as a full one, 0 = as the share of SMs it fills. Its tiles
  * have caches and HBM to themselves and newer kernels share a tile among SMs. Fitted like e. */

@@ -40,6 +40,7 @@ compare_rows(gconstpointer a, gconstpointer b)
 NetGroup
 net_even_group(const NetFabric *fabric, guint ranks, guint nodes)
 {
+    g_assert(nodes > 0);
     guint k = (ranks + nodes - 1) / nodes;
     guint nics = nodes > 1 ? net_fabric_nics(fabric, k) : 1;
     return (NetGroup){.ranks = ranks, .nodes = nodes, .ranks_per_node = k, .nics = nics};

@@ -40,10 +40,10 @@ warmup_of(const ScheduleParams *p, guint rank)
 static void
 append_step(const ScheduleParams *p, guint rank, ScheduleKind kind, guint step, GArray *ret_tokens)
 {
-    guint G = p->microbatches / rounds_of(p), V = p->vpp;
+    guint G = MAX(p->microbatches / rounds_of(p), 1), V = p->vpp;
     guint turn = step / G % V, chunk = kind == SCHEDULE_F ? turn : V - 1 - turn;
 
-    schedule_append(ret_tokens, kind, chunk * p->pp + rank, step / (G * V) * G + step % G);
+    schedule_append(ret_tokens, kind, chunk * p->pp + rank, step / G / V * G + step % G);
 }
 
 static void

@@ -145,7 +145,8 @@ take_list(Placing *p, GError **error)
     }
     p->n_stages = n_stages;
     p->paths = g_new0(guint, 2 * (gsize)n_stages);
-    memcpy(p->paths, ranks->data, ranks->len * sizeof(guint));
+    if (ranks->len > 0)
+        memcpy(p->paths, ranks->data, ranks->len * sizeof(guint));
     p->two = n_copies == 2;
     return TRUE;
 }
@@ -208,7 +209,8 @@ static gboolean
 assign_all(Placing *p, GError **error)
 {
     p->replica_of = g_new(guint8, p->n_microbatches);
-    memset(p->replica_of, UNKNOWN, p->n_microbatches);
+    for (guint m = 0; m < p->n_microbatches; m++)
+        p->replica_of[m] = UNKNOWN;
     for (guint r = 0; r < p->table->n_rows; r++)
         for (guint i = 0; i < p->table->rows[r]->len; i++) {
             const TableCell *cell = TABLE_CELL(p->table, r, i);

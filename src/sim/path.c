@@ -159,6 +159,7 @@ static void
 step_back(const SimEngine *e, Cursor *cursors, Entry entry, guint32 *stream, guint32 *op)
 {
     if (entry.release > SIM_SLOTS) { /* what released the other member or the send */
+        g_assert(entry.by_stream < e->n_streams);
         *stream = entry.by_stream;
         *op = entry.by_op;
         entry = find_entry(&e->streams[*stream].log, &cursors[*stream], *op);
@@ -180,7 +181,7 @@ sim_engine_critical_path(const SimEngine *e, SimPathVisitor visit, void *user)
     guint32 stream = find_last_stream(e);
     if (stream == SIM_NONE)
         return;
-    g_autofree Cursor *cursors = g_new(Cursor, e->n_streams);
+    g_autofree Cursor *cursors = g_new0(Cursor, e->n_streams);
     for (guint32 i = 0; i < e->n_streams; i++)
         cursors[i] = (Cursor){e->streams[i].log.n, e->streams[i].log.last};
     gint64 end_ns = e->now_ns;

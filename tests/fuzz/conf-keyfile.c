@@ -15,7 +15,7 @@ static const ConfKey keys[] = {
     {"b", "part", CONF_KEY_FRACTION, 0, "10%", NULL, "a fraction"},
     {"b", "flag", CONF_KEY_BOOL, 0, "no", NULL, "a flag"},
     {"b", "word", CONF_KEY_CHOICE, 0, "one", words, "a word"},
-    {NULL},
+    {.section = NULL},
 };
 
 int
