@@ -30,15 +30,6 @@ refuse(const ScheduleParams *p)
     return NULL;
 }
 
-static void
-placement(const ScheduleParams *p, guint *rank_of)
-{
-    for (guint s = 0; s < p->pp; s++) {
-        rank_of[s] = s;
-        rank_of[p->pp + s] = p->pp - 1 - s;
-    }
-}
-
 static guint
 replica(const ScheduleParams *p, guint microbatch)
 {
@@ -82,7 +73,7 @@ const ScheduleType schedule_dualpipe = {
     .min_vpp = 1,
     .max_vpp = 1,
     .refuse = refuse,
-    .placement = placement,
+    .placement = schedule_place_both_ways,
     .build = build,
     .replica = replica,
     .makespan = makespan,

@@ -9,16 +9,16 @@
 
 #include "schedule/types.h"
 
-static guint
-rounds_of(const ScheduleParams *p)
+guint
+schedule_torch_rounds(const ScheduleParams *p)
 {
     return MAX(1, p->microbatches / p->pp);
 }
 
-static char *
-refuse(const ScheduleParams *p)
+char *
+schedule_refuse_torch(const ScheduleParams *p)
 {
-    guint M = p->microbatches, rounds = rounds_of(p);
+    guint M = p->microbatches, rounds = schedule_torch_rounds(p);
 
     if (M % rounds != 0)
         return g_strdup_printf(
@@ -31,7 +31,7 @@ refuse(const ScheduleParams *p)
 static guint
 warmup_of(const ScheduleParams *p, guint rank)
 {
-    guint G = p->microbatches / rounds_of(p);
+    guint G = p->microbatches / schedule_torch_rounds(p);
 
     return MIN((p->vpp - 1) * G + 2 * (p->pp - 1 - rank), p->microbatches * p->vpp);
 }
@@ -40,7 +40,7 @@ static void
 build(const ScheduleParams *p, guint rank, GArray *ret_tokens)
 {
     guint V = p->vpp, total = p->microbatches * V, warmup = warmup_of(p, rank);
-    guint G = p->microbatches / rounds_of(p);
+    guint G = p->microbatches / schedule_torch_rounds(p);
     g_autofree guint *forwards = g_new0(guint, V), *backwards = g_new0(guint, V);
 
     for (guint k = 0; k < total + warmup; k++) {
@@ -75,7 +75,7 @@ const ScheduleType schedule_interleaved_torch = {
         "PyTorch's interleaved 1F1B: rounds of at least P microbatches, any number that divides",
     .min_vpp = 2,
     .max_vpp = G_MAXUINT16,
-    .refuse = refuse,
+    .refuse = schedule_refuse_torch,
     .placement = schedule_place_in_loop,
     .build = build,
     .makespan = makespan,

@@ -9,28 +9,9 @@
 #include "schedule/types.h"
 
 static guint
-rounds_of(const ScheduleParams *p)
-{
-    return MAX(1, p->microbatches / p->pp);
-}
-
-static char *
-refuse(const ScheduleParams *p)
-{
-    guint M = p->microbatches, rounds = rounds_of(p);
-
-    if (M % rounds != 0)
-        return g_strdup_printf(
-            "%u microbatches over %u pipeline ranks make %u rounds, which do not divide "
-            "them; use %u or %u microbatches",
-            M, p->pp, rounds, rounds * p->pp, (rounds + 1) * p->pp);
-    return NULL;
-}
-
-static guint
 warmup_of(const ScheduleParams *p, guint rank)
 {
-    guint G = p->microbatches / rounds_of(p);
+    guint G = p->microbatches / schedule_torch_rounds(p);
 
     return MIN((p->vpp - 1) * G + p->pp - 1 - rank, p->microbatches * p->vpp);
 }
@@ -40,7 +21,7 @@ warmup_of(const ScheduleParams *p, guint rank)
 static void
 append_step(const ScheduleParams *p, guint rank, ScheduleKind kind, guint step, GArray *ret_tokens)
 {
-    guint G = MAX(p->microbatches / rounds_of(p), 1), V = p->vpp;
+    guint G = MAX(p->microbatches / schedule_torch_rounds(p), 1), V = p->vpp;
     guint turn = step / G % V, chunk = kind == SCHEDULE_F ? turn : V - 1 - turn;
 
     schedule_append(ret_tokens, kind, chunk * p->pp + rank, step / G / V * G + step % G);
@@ -78,7 +59,8 @@ static guint
 peak(const ScheduleParams *p, guint rank)
 {
     (void)rank;
-    return MIN((p->vpp - 1) * (p->microbatches / rounds_of(p)) + p->pp, p->microbatches * p->vpp);
+    return MIN((p->vpp - 1) * (p->microbatches / schedule_torch_rounds(p)) + p->pp,
+               p->microbatches * p->vpp);
 }
 
 const ScheduleType schedule_interleaved_zb_torch = {
@@ -87,7 +69,7 @@ const ScheduleType schedule_interleaved_zb_torch = {
                "memory",
     .min_vpp = 1,
     .max_vpp = G_MAXUINT16,
-    .refuse = refuse,
+    .refuse = schedule_refuse_torch,
     .placement = schedule_place_in_loop,
     .build = build,
     .makespan = makespan,

@@ -103,6 +103,15 @@ schedule_place_in_loop(const ScheduleParams *p, guint *rank_of)
 }
 
 void
+schedule_place_both_ways(const ScheduleParams *p, guint *rank_of)
+{
+    for (guint s = 0; s < p->pp; s++) {
+        rank_of[s] = s;
+        rank_of[p->pp + s] = p->pp - 1 - s;
+    }
+}
+
+void
 schedule_place_in_waves(const ScheduleParams *p, guint *rank_of)
 {
     for (guint s = 0; s < p->pp * p->vpp; s++)

@@ -20,6 +20,8 @@ void schedule_append_pair(GArray *tokens, guint forward_stage, guint forward_mic
 /* Wave placement: there and back again, stage s on rank s mod P in even waves and on P-1 - s mod P in odd
  * ones; with two chunks a V. */
 void schedule_place_in_waves(const ScheduleParams *p, guint *rank_of);
+/* Two copies in opposite directions: stage s on rank s, and of the other copy on rank P-1 - s. */
+void schedule_place_both_ways(const ScheduleParams *p, guint *rank_of);
 
 /* --- shared by interleaved_megatron and interleaved_ep_overlap ------------------------------------ */
 char *schedule_refuse_megatron(const ScheduleParams *p);
@@ -28,6 +30,11 @@ guint schedule_warmup_megatron(const ScheduleParams *p, guint rank, guint extra)
 /* `paired`: each steady forward and backward run as one pair. */
 void schedule_build_megatron(const ScheduleParams *p, guint rank, guint warmup, gboolean paired,
                              GArray *ret_tokens);
+
+/* --- shared by interleaved_torch and interleaved_zb_torch ------------------------------------------ */
+/* max(1, M div P) rounds; why M does not divide into them, or NULL. */
+guint schedule_torch_rounds(const ScheduleParams *p);
+char *schedule_refuse_torch(const ScheduleParams *p);
 
 /* --- shared by dualpipe and dualpipev -------------------------------------------------------------- */
 typedef struct {
