@@ -235,6 +235,12 @@ schedule_check(const Schedule *s, GError **error)
 
     for (guint r = 0; r < s->params.pp; r++)
         n_tokens += s->ranks[r]->len;
+    if (cells == 0) {
+        g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_INCOMPLETE,
+                    "%s: holds no operations; write one line a pipeline rank, as in '0F0,0B0'",
+                    s->name);
+        return FALSE;
+    }
     if (n_tokens < 2 * cells) { /* before cells are allocated: indices in a file may be absurd */
         g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_INCOMPLETE,
                     "%s: %" G_GUINT64_FORMAT

@@ -54,6 +54,12 @@ schedule_parse_csv_placed(const char *name, const char *text, const char *placem
 
     if (table == NULL)
         return NULL;
+    if ((table->ops & TABLE_COMPUTE) == 0) {
+        g_set_error(error, SCHEDULE_ERROR, SCHEDULE_ERROR_INCOMPLETE,
+                    "%s: holds no operations; write one line a pipeline rank, as in '0F0,0B0'",
+                    table->name);
+        return NULL;
+    }
     g_autoptr(Schedule) s = g_new0(Schedule, 1);
     s->name = table->name;
     s->params.pp = table->n_rows;
