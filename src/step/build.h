@@ -50,7 +50,6 @@ typedef struct {
     GArray *ranks;        /* of StepRank: those simulated */
     GPtrArray *templates; /* owned SimTemplates */
     GPtrArray *lowered;   /* owned StepLowered, one a class */
-    double flops;         /* executed by all GPUs in one iteration */
     guint32 wire_tag, sync_tag, launch_tag;
 } StepBuild;
 

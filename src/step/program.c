@@ -152,7 +152,9 @@ build_program(StepBuild *b, StepClass *class)
 void
 step_build_programs(StepBuild *b)
 {
-    b->wire_tag = step_tag(b, "pipeline_message", STEP_PP, COST_INTERPOLATED, 0.1, TRUE);
+    /* One tag for all messages: how the time of one over the network is known. */
+    CostTime message = net_point_to_point(b->net, FALSE, plan_p2p_bytes(b->plan)).time;
+    b->wire_tag = step_tag(b, "pipeline_message", STEP_PP, message.basis, message.error_frac, TRUE);
     b->launch_tag = step_tag(b, "kernel_launch", STEP_HOST, COST_MODELLED, 0.3, TRUE);
     b->sync_tag = step_tag(b, "p2p_sync", STEP_HOST, COST_MODELLED, 0.5, TRUE);
     for (guint i = 0; i < b->classes->len; i++)
