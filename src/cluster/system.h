@@ -57,6 +57,10 @@ typedef struct {
     gboolean launch_blocking;  /* the CPU waits for each kernel before it launches the next */
     gint64 sync_ns;            /* device synchronise seen by the stream: gap until refilled */
     gint64 fixed_memory_bytes; /* CUDA context, kernels, cuBLAS and NCCL buffers per GPU */
+    gint64 host_memory_bytes;  /* of one node; 0: not known */
+    gint64
+        host_memory_Bps; /* of one node: what its CPUs read and write together, an optimizer step there */
+    gint64 nvme_read_Bps, nvme_write_Bps; /* of one node; 0: has none */
 
     ConfKeyfile *conf; /* owned; for --show-config */
 } ClusterSystem;

@@ -20,6 +20,7 @@ typedef struct {
     gint64 m, n, k;           /* C[m,n] = A[m,k] B[k,n] */
     gint64 batch;             /* > 1: strided batched */
     gboolean accumulate_fp32; /* wgrad adds into an fp32 main gradient: reads, writes 4 B */
+    gint64 groups; /* > 1: grouped; m (of wgrad: k) is the sum over the groups, evenly spread */
 } CostGemm;
 
 typedef struct {
@@ -47,6 +48,8 @@ typedef enum {
     COST_CROSS_ENTROPY_BACKWARD,
     COST_ADAM,
     COST_REDUCE,
+    COST_PERMUTE, /* rows of tokens to and from the order of their experts */
+    COST_CAST,    /* to and from 8 bits, with its scaling */
     COST_N_MEMORY_KERNELS
 } CostMemoryKernel;
 const char *cost_memory_kernel_name(CostMemoryKernel kernel); /* as in memory.tsv */

@@ -28,6 +28,8 @@ static const struct {
     [COST_CROSS_ENTROPY_BACKWARD] = {"cross_entropy_backward", 0.90},
     [COST_ADAM] = {"adam", 0.90},
     [COST_REDUCE] = {"reduce", 1.00},
+    [COST_PERMUTE] = {"permute", 0.50},
+    [COST_CAST] = {"cast", 0.85},
 };
 
 #define ERROR_MODELLED 0.15

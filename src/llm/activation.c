@@ -58,6 +58,10 @@ llm_activation_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece)
     case LLM_PIECE_HEAD: /* the final norm's input and output */
         return e.element * local * (shape->final_norm ? 2.0 : 1.0);
     case LLM_PIECE_LAYER:
+    case LLM_PIECE_LAYER_WINDOW:
+    case LLM_PIECE_MOE:
+    case LLM_PIECE_MOE_WINDOW:
+    case LLM_PIECE_MTP:
         break;
     case LLM_N_PIECES:
         g_assert_not_reached();
@@ -103,6 +107,10 @@ llm_weight_grad_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece)
     case LLM_PIECE_HEAD: /* its input and the gradient of the logits */
         return e.element * (local + tokens * (double)e.vocab);
     case LLM_PIECE_LAYER:
+    case LLM_PIECE_LAYER_WINDOW:
+    case LLM_PIECE_MOE:
+    case LLM_PIECE_MOE_WINDOW:
+    case LLM_PIECE_MTP:
         break;
     case LLM_N_PIECES:
         g_assert_not_reached();

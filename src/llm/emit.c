@@ -55,7 +55,8 @@ llm_emit_begin(const LlmShape *shape, const LlmCut *cut, LlmPass pass)
 static void
 append_compute(LlmEmit *e, LlmOp *op)
 {
-    op->wait = e->joined;
+    op->waits[0] = e->joined;
+    op->waits[1] = op->waits[2] = -1;
     e->joined = -1;
     e->last_compute = (int)e->ops->len;
     g_array_append_val(e->ops, *op);
@@ -130,7 +131,10 @@ llm_emit_collective(LlmEmit *e, const char *name, NetOp collective, double bytes
     if (e->cut->tp == 1) {
         return -1;
     }
-    LlmOp op = {.name = name, .kind = LLM_OP_COLLECTIVE, .wait = e->last_compute};
+    LlmOp op = {.name = name,
+                .kind = LLM_OP_COLLECTIVE,
+                .stream = LLM_STREAM_TP,
+                .waits = {e->last_compute, -1, -1}};
     op.collective.op = collective;
     op.collective.bytes = (gint64)bytes;
     g_array_append_val(e->ops, op);

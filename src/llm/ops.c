@@ -12,8 +12,19 @@ static const struct {
 } pieces[LLM_N_PIECES] = {
     [LLM_PIECE_EMBEDDING] = {llm_emit_embedding_forward, llm_emit_embedding_backward},
     [LLM_PIECE_LAYER] = {llm_emit_layer_forward, llm_emit_layer_backward},
+    [LLM_PIECE_LAYER_WINDOW] = {llm_emit_layer_forward, llm_emit_layer_backward},
     [LLM_PIECE_HEAD] = {llm_emit_head_forward, llm_emit_head_backward},
 };
+
+LlmPiece
+llm_layer_piece(const LlmShape *shape, gint64 layer)
+{
+    gboolean window = llm_shape_window(shape, layer) > 0;
+    if (llm_shape_is_moe(shape, layer)) {
+        return window ? LLM_PIECE_MOE_WINDOW : LLM_PIECE_MOE;
+    }
+    return window ? LLM_PIECE_LAYER_WINDOW : LLM_PIECE_LAYER;
+}
 
 static void
 emit_recompute(LlmEmit *e, LlmPiece piece)

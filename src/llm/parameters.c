@@ -1,6 +1,7 @@
 /* Parameters of each module. Matrices: QKV h x (a+2g)d, output a d x h, MLP (2 or 3) h x f. */
 #include "config.h"
 
+#include "llm/ops.h"
 #include "llm/parameters.h"
 
 /* A LayerNorm has a weight and a bias, an RMSNorm a weight. */
@@ -67,4 +68,27 @@ llm_layer_parameters_per_rank(const LlmShape *s, gint64 tp)
     gint64 matrices = s->hidden * (qkv + heads * s->head_dim + up + ffn);
     gint64 column_biases = (s->qkv_bias ? qkv : 0) + (s->mlp_bias ? up : 0);
     return matrices + column_biases + whole_parameters(s);
+}
+
+LlmPieceParameters
+llm_piece_parameters(const LlmShape *s, const LlmCut *cut, LlmPiece piece)
+{
+    LlmParameters p = llm_parameters(s);
+    gint64 rows = share(cut->vocab_padded > 0 ? cut->vocab_padded : s->vocab, cut->tp);
+    switch (piece) {
+    case LLM_PIECE_EMBEDDING: /* positions and norms are whole on every tensor-parallel rank */
+        return (LlmPieceParameters){.dense = rows * s->hidden + p.position + p.embedding_norm};
+    case LLM_PIECE_HEAD:
+        return (LlmPieceParameters){.dense = rows * s->hidden + (s->head_bias ? rows : 0) +
+                                             p.final_norm};
+    default:
+        return (LlmPieceParameters){.dense = llm_layer_parameters_per_rank(s, cut->tp)};
+    }
+}
+
+gint64
+llm_piece_replicated(const LlmShape *s, const LlmCut *cut, LlmPiece piece)
+{
+    (void)cut;
+    return piece == LLM_PIECE_EMBEDDING || piece == LLM_PIECE_HEAD ? 0 : whole_parameters(s);
 }

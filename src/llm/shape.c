@@ -22,6 +22,20 @@ llm_shape_free(LlmShape *shape)
     }
 }
 
+gboolean
+llm_shape_is_moe(const LlmShape *shape, gint64 layer)
+{
+    return shape->experts > 0 && layer >= shape->dense_layers &&
+           (shape->moe_every <= 1 || (layer + 1) % shape->moe_every == 0);
+}
+
+gint64
+llm_shape_window(const LlmShape *shape, gint64 layer)
+{
+    gboolean global = shape->global_every > 0 && (layer + 1) % shape->global_every == 0;
+    return global ? 0 : shape->sliding_window;
+}
+
 /* --- check ---------------------------------------------------------------------------------- */
 
 /* Parameters in double: an upper bound that cannot overflow. */

@@ -1,9 +1,10 @@
 /* The shape of a decoder-only transformer: what arithmetic needs, read from Hugging Face
  * config.json keys.
  *
- * Families: GPT-2, GPT-NeoX, OPT, BLOOM, Llama, Mistral, Qwen2/2.5/3 (dense), Gemma
- * 1/2/3 (text part), and Megatron-style shapes ("model_type": "gpt" with the GPT-2 keys).
- * Anything else (experts, MLA, linear attention, encoder-decoder ...) is refused by name. */
+ * Families: GPT-2, GPT-NeoX, OPT, BLOOM, Llama, Mistral, Qwen2/2.5/3, Gemma 1/2/3 (text part),
+ * Megatron-style shapes ("model_type": "gpt" with the GPT-2 keys); with experts Mixtral, Qwen2/3-MoE,
+ * gpt-oss, Llama 4 (text part); with latent attention DeepSeek V2 and V3 and what shares their code.
+ * Anything else (linear attention, state spaces, encoder-decoder ...) is refused by name. */
 #pragma once
 
 #include "conf/json.h"
@@ -41,10 +42,36 @@ typedef struct {
     gboolean embedding_norm;    /* BLOOM: LayerNorm after the embedding */
     gboolean final_norm;        /* norm before the head */
     gboolean dropout;           /* trained with dropout (GPT-2 style configs with non-zero pdrop) */
-    gint64 sliding_window;      /* 0: full attention */
+    gint64 sliding_window;      /* 0: full attention in every layer */
+    gint64
+        global_every; /* with a window: layer i is global when (i + 1) mod this is 0; 0: none is */
+    gboolean
+        window_is_chunk; /* the window is a fixed chunk of the sequence (Llama 4), it does not slide */
     LlmPosition position;
     LlmNorm norm;
+
+    /* Experts; all 0 in a dense model. */
+    gint64 experts;           /* E: routed experts of a layer that has them */
+    gint64 experts_per_token; /* k */
+    gint64 expert_ffn;        /* f_e: width of one routed expert */
+    gint64 shared_ffn;        /* width of the shared experts together; 0: none */
+    gint64 dense_layers;      /* so many first layers have a dense MLP of width ffn */
+    gint64 moe_every; /* of the others, layer i has experts when (i + 1) mod this is 0; 1: all */
+    gboolean router_bias;     /* a weight more per expert in the router (gpt-oss, DeepSeek-V3) */
+    gboolean expert_bias;     /* biases in the experts' matrices (gpt-oss) */
+    gboolean shared_gate;     /* the shared expert has a gate of h weights (Qwen2-MoE) */
+    gboolean attention_sinks; /* one learned logit per query head (gpt-oss) */
+
+    /* Latent attention when kv_lora > 0: head_dim is then qk_nope_dim + qk_rope_dim and kv_heads = heads. */
+    gint64 q_lora; /* 0: queries straight from the hidden state */
+    gint64 kv_lora, qk_nope_dim, qk_rope_dim, v_dim;
+
+    gint64 mtp_layers; /* multi-token-prediction modules trained behind the last layer */
 } LlmShape;
+
+/* Does layer i (0-based) have experts; the window of its attention (0: full). */
+gboolean llm_shape_is_moe(const LlmShape *shape, gint64 layer);
+gint64 llm_shape_window(const LlmShape *shape, gint64 layer);
 
 /* A shipped model's name ("gpt3-175b") or a path to a config.json (or a folder holding one).
  * `overrides`: NULL or NULL-terminated "model.KEY=VALUE" with Hugging Face key names. */

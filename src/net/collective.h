@@ -47,6 +47,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(NetBook, net_book_free)
 
 /* n = 1 or bytes = 0 costs 0. */
 NetTime net_collective(const NetBook *book, NetOp op, NetGroup group, gint64 bytes);
+/* An all-to-all whose members send other amounts over NVLink and over the network, as DeepEP does: bytes
+ * through each member's NVLink port and through each NIC that the group uses, each direction. Latency as of an
+ * all-to-all of the group. */
+NetTime net_exchange(const NetBook *book, NetGroup group, double nvlink_bytes, double nic_bytes);
 /* One message between two GPUs, in a node or across. */
 NetTime net_point_to_point(const NetBook *book, gboolean same_node, gint64 bytes);
 guint net_book_n_rows(const NetBook *book);

@@ -8,3 +8,4 @@ libdtsim_a_SOURCES += %D%/layers.c \
 libdtsim_a_SOURCES += %D%/memory.c
 libdtsim_a_SOURCES += %D%/print.c
 libdtsim_a_SOURCES += %D%/ranks.c
+libdtsim_a_SOURCES += %D%/stages.c

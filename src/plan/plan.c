@@ -42,6 +42,7 @@ plan_spec_default(void)
         .sequence_parallel = TRUE,
         .zero = 1,
         .recompute = LLM_RECOMPUTE_SELECTIVE,
+        .recompute_modules = LLM_MODULE_CORE_ATTENTION,
         .attention = LLM_ATTENTION_FLASH,
         .dtype = CLUSTER_BF16,
         .gradient_fp32 = TRUE,
@@ -93,6 +94,8 @@ resolve_framework(PlanSpec *spec, const LlmShape *shape, const ClusterSystem *sy
         spec->overlap_grad_reduce = spec->gradient_fusion = FALSE;
     if (spec->zero == 0 || !spec->overlap_grad_reduce)
         spec->overlap_param_gather = FALSE;
+    if (spec->etp == 0)
+        spec->etp = shape->experts > 0 && spec->framework == PLAN_MEGATRON ? spec->tp : 1;
     if (spec->bucket_elements == 0)
         spec->bucket_elements = MAX(40000000, 1000000 * spec->dp);
 }
@@ -146,6 +149,9 @@ cut_of(const Plan *plan)
         .dtype = spec->dtype,
         .attention = spec->attention,
         .recompute = spec->recompute,
+        .recompute_modules = spec->recompute_modules,
+        .ep = spec->ep,
+        .etp = spec->etp,
         .dropout = spec->dropout != 0,
         .gradient_fp32 = spec->gradient_fp32 && spec->gradient_fusion,
         .vocab_padded = plan->vocab_padded,
@@ -174,6 +180,9 @@ plan_new(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem *syste
     plan->nodes = (plan->gpus + system->gpus_per_node - 1) / system->gpus_per_node;
     plan->n_stages = plan->spec.pp * plan->spec.vpp;
     plan->rank_of = g_new(guint, plan->n_stages);
+    plan->first_layer = g_new0(gint64, plan->n_stages);
+    for (gint64 i = 1; i < plan->n_stages; i++)
+        plan->first_layer[i] = plan->first_layer[i - 1] + plan->layers[i - 1];
     for (gint64 s = 0; s < plan->n_stages; s++)
         plan->rank_of[s] = (guint)(s % plan->spec.pp);
     plan->vocab_padded = llm_padded_vocab(shape, 128 * plan->spec.tp);
@@ -198,6 +207,7 @@ plan_free(Plan *plan)
         return;
     g_free(plan->rank_of);
     g_free(plan->layers);
+    g_free(plan->first_layer);
     g_clear_pointer(&plan->remarks, g_ptr_array_unref);
     g_free(plan);
 }

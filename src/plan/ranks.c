@@ -1,7 +1,8 @@
 /* Global rank <-> place in the grid, and process groups.
  *
  * Order tp-cp-ep-dp-pp, tp fastest: rank = tp + TP (cp + CP (dp + DP pp)), as Megatron deals out
- * ranks; so a tensor parallel group is neighbours in a node and pipeline stages are far apart. */
+ * ranks; so a tensor parallel group is neighbours in a node and pipeline stages are far apart.  Experts cut
+ * the same TP CP DP ranks of a stage another way: etp + ETP (ep + EP edp). */
 #include "config.h"
 
 #include "plan/plan.h"
@@ -53,6 +54,68 @@ add_embedding_group(const Plan *plan, PlanPlace place, GArray *members)
     }
 }
 
+gint64
+plan_shard_ranks(const Plan *plan, gboolean expert)
+{
+    const PlanSpec *s = &plan->spec;
+    gint64 all = s->dp * s->cp, shard = s->shard_size > 0 ? s->shard_size : all;
+
+    if (s->zero == 0)
+        return 1;
+    if (!expert)
+        return shard;
+    gint64 copies = s->tp * all / (s->ep * s->etp); /* ranks with the same experts */
+    gint64 cut = shard * s->tp / (s->ep * s->etp);
+    return shard == all ? copies : cut >= 1 && copies % cut == 0 ? cut : 1;
+}
+
+/* A group whose members are evenly spaced within the stage: so many of them, so far apart, where the first is
+ * `home` less its own index. */
+typedef struct {
+    gint64 stride, n;
+} Progression;
+
+static gboolean
+progression_of(const Plan *plan, PlanGroup group, Progression *ret)
+{
+    const PlanSpec *s = &plan->spec;
+    gint64 experts = s->etp * s->ep, copies = s->tp * s->cp * s->dp / experts;
+    gint64 shard = plan_shard_ranks(plan, FALSE), expert_shard = plan_shard_ranks(plan, TRUE);
+    gint64 inner = s->cp_inner > 0 ? s->cp_inner : s->cp;
+
+    switch (group) {
+    case PLAN_GROUP_CP_INNER:
+        *ret = (Progression){s->tp, inner};
+        return TRUE;
+    case PLAN_GROUP_CP_OUTER:
+        *ret = (Progression){s->tp * inner, s->cp / inner};
+        return TRUE;
+    case PLAN_GROUP_ETP:
+        *ret = (Progression){1, s->etp};
+        return TRUE;
+    case PLAN_GROUP_EP:
+        *ret = (Progression){s->etp, s->ep};
+        return TRUE;
+    case PLAN_GROUP_EDP:
+        *ret = (Progression){experts, copies};
+        return TRUE;
+    case PLAN_GROUP_EXPERT_SHARD:
+        *ret = (Progression){experts, expert_shard};
+        return TRUE;
+    case PLAN_GROUP_EXPERT_REPLICATE:
+        *ret = (Progression){experts * expert_shard, copies / expert_shard};
+        return TRUE;
+    case PLAN_GROUP_SHARD:
+        *ret = (Progression){s->tp, shard};
+        return TRUE;
+    case PLAN_GROUP_REPLICATE:
+        *ret = (Progression){s->tp * shard, s->dp * s->cp / shard};
+        return TRUE;
+    default:
+        return FALSE;
+    }
+}
+
 GArray *
 plan_group(const Plan *plan, PlanGroup group, guint rank)
 {
@@ -64,6 +127,16 @@ plan_group(const Plan *plan, PlanGroup group, guint rank)
     g_assert(group < PLAN_N_GROUPS);
     if (group == PLAN_GROUP_EMBEDDING) {
         add_embedding_group(plan, home, members);
+        return members;
+    }
+    Progression even;
+    if (progression_of(plan, group, &even)) {
+        gint64 stage = s->tp * s->cp * s->dp, within = rank % stage;
+        guint first = (guint)(rank - within / even.stride % even.n * even.stride);
+        for (gint64 i = 0; i < even.n; i++) {
+            guint member = first + (guint)(i * even.stride);
+            g_array_append_val(members, member);
+        }
         return members;
     }
     axes_of(group, &tp, &cp, &dp, &pp);

@@ -18,13 +18,14 @@ typedef struct {
     SimWork work;
     guint32 tag;
     guint slot;
-    int wait; /* index in the list; -1: none */
+    int waits[LLM_N_STREAMS - 1]; /* indices in the list; -1: none */
 } StepPriced;
 
 /* Ranks that behave alike: same stage, same groups as far as time is concerned. */
 typedef struct {
     guint pp_rank;
-    guint rank; /* a global rank of this class */
+    guint rank;                    /* a global rank of this class */
+    NetGroup group[PLAN_N_GROUPS]; /* shape of each group of the plan that the rank is in */
     NetGroup tp, dp, embedding, model, replica;
     GArray *boundary_local; /* gboolean, [replica * stages + boundary]: both ends on one node */
     double nic_sharers_p2p; /* ranks of this stage behind one NIC */
@@ -80,6 +81,20 @@ guint step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece pi
 /* FLOPs that one rank executes for a token of a kind on a stage. */
 double step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKind kind);
 SimWork step_wire_work(StepBuild *b, const StepClass *class, guint replica, guint boundary);
+
+/* memory_marks.c: what ops allocate when they start and free when they end, by kind; the engine's probe adds it
+ * up rank by rank (memory.c). Marks of one op add. Of pieces: ops [first, last] of the template are the piece's
+ * list. */
+void step_mark(StepBuild *b, SimTemplate *t, guint op, StepMemory kind, gint64 start_bytes,
+               gint64 end_bytes);
+void step_mark_forward(StepBuild *b, SimTemplate *t, LlmPiece piece, LlmRecompute recompute,
+                       guint first, guint last);
+/* The recompute list of a piece; what it brings back is freed with the backward. */
+void step_mark_recompute(StepBuild *b, SimTemplate *t, LlmPiece piece, LlmRecompute recompute,
+                         guint first, guint last);
+/* BACKWARD, INPUT_GRAD or WEIGHT_GRAD. */
+void step_mark_backward(StepBuild *b, SimTemplate *t, LlmPiece piece, LlmRecompute recompute,
+                        LlmPass pass, guint first, guint last);
 
 /* token.c: templates of the tokens. The first forward of a stage may come in parts, one for each bucket of
  * parameters, each after the gather of its bucket. */

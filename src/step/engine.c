@@ -125,7 +125,19 @@ has_port(const StepBuild *b, guint port, guint pp_rank)
 
 static const guint port_groups[] = {
     [STEP_PORT_TP] = PLAN_GROUP_TP,
+    [STEP_PORT_CP] = PLAN_GROUP_CP,
+    [STEP_PORT_CP_INNER] = PLAN_GROUP_CP_INNER,
+    [STEP_PORT_CP_OUTER] = PLAN_GROUP_CP_OUTER,
+    [STEP_PORT_EP] = PLAN_GROUP_EP,
+    [STEP_PORT_ETP] = PLAN_GROUP_ETP,
     [STEP_PORT_DP] = PLAN_GROUP_DP,
+    [STEP_PORT_SHARD] = PLAN_GROUP_SHARD,
+    [STEP_PORT_GATHER] = PLAN_GROUP_SHARD,
+    [STEP_PORT_REPLICATE] = PLAN_GROUP_REPLICATE,
+    [STEP_PORT_EDP] = PLAN_GROUP_EDP,
+    [STEP_PORT_EXPERT_SHARD] = PLAN_GROUP_EXPERT_SHARD,
+    [STEP_PORT_EXPERT_GATHER] = PLAN_GROUP_EXPERT_SHARD,
+    [STEP_PORT_EXPERT_REPLICATE] = PLAN_GROUP_EXPERT_REPLICATE,
     [STEP_PORT_EMBEDDING] = PLAN_GROUP_EMBEDDING,
     [STEP_PORT_MODEL] = PLAN_GROUP_MODEL,
     [STEP_PORT_WORLD] = PLAN_GROUP_WORLD,
@@ -143,7 +155,7 @@ count_members(Wiring *w)
                 continue;
             Group *group = group_of(w, port_groups[port], rank);
             group->members++;
-            if (port > STEP_PORT_DP)
+            if (port != STEP_PORT_TP && port != STEP_PORT_DP)
                 continue;
             gboolean known = FALSE;
             for (guint k = 0; k < group->nics_used->len; k++)

@@ -18,15 +18,34 @@ enum {
     STEP_SLOT_SEND_B, /* gradients to the previous stage */
     STEP_SLOT_RECV_B,
     STEP_SLOT_PP,   /* collectives over pipeline ranks: tied embedding, gradient norm */
-    STEP_SLOT_HOST, /* the CPU thread that launches the kernels */
-    STEP_N_SLOTS
+    STEP_SLOT_HOST, /* the CPU thread that launches the kernels; also its own optimizer step */
+    STEP_SLOT_CP,
+    STEP_SLOT_EP,
+    STEP_SLOT_GATHER,    /* parameters of sharded data parallelism */
+    STEP_SLOT_REPLICATE, /* sums of shards over replicas: HSDP, partial distributed optimizer */
+    STEP_SLOT_H2D,
+    STEP_SLOT_D2H,
+    STEP_SLOT_NVME,
+    STEP_N_SLOTS /* = SIM_SLOTS: no more */
 };
 const char *step_slot_name(guint slot);
 
 /* Ports of a rank; wires follow, four for each chunk. */
 enum {
     STEP_PORT_TP,
-    STEP_PORT_DP,
+    STEP_PORT_CP,
+    STEP_PORT_CP_INNER,
+    STEP_PORT_CP_OUTER,
+    STEP_PORT_EP,
+    STEP_PORT_ETP,
+    STEP_PORT_DP, /* gradients of dense parameters, not sharded, or scalars */
+    STEP_PORT_SHARD,
+    STEP_PORT_GATHER, /* the shard group again: gathers run beside reductions */
+    STEP_PORT_REPLICATE,
+    STEP_PORT_EDP,
+    STEP_PORT_EXPERT_SHARD,
+    STEP_PORT_EXPERT_GATHER,
+    STEP_PORT_EXPERT_REPLICATE,
     STEP_PORT_EMBEDDING,
     STEP_PORT_MODEL,
     STEP_PORT_WORLD,

@@ -69,7 +69,8 @@ kernel_time(const StepBuild *b, const LlmOp *op)
 static StepPriced
 price(StepBuild *b, const StepClass *class, const LlmOp *op, StepKind compute_kind)
 {
-    StepPriced priced = {.slot = STEP_SLOT_COMPUTE, .wait = op->wait};
+    StepPriced priced = {.slot = STEP_SLOT_COMPUTE,
+                         .waits = {op->waits[0], op->waits[1], op->waits[2]}};
     if (op->kind == LLM_OP_COLLECTIVE) {
         NetTime time = net_collective(b->net, op->collective.op, class->tp, op->collective.bytes);
         priced.slot = STEP_SLOT_TP;
@@ -124,9 +125,13 @@ add_waits(SimTemplate *t, const StepPriced *op, const guint *indices, guint i)
 {
     if (op->slot == STEP_SLOT_TP)
         sim_template_join(t, indices[i], SIM_JOIN_ALL, STEP_PORT_TP, FALSE);
-    if (op->wait >= 0)
-        sim_template_wait_op(t, indices[i], indices[op->wait]);
-    else if (op->slot == STEP_SLOT_TP)
+    gboolean waits = FALSE;
+    for (guint w = 0; w < G_N_ELEMENTS(op->waits); w++)
+        if (op->waits[w] >= 0) {
+            sim_template_wait_op(t, indices[i], indices[op->waits[w]]);
+            waits = TRUE;
+        }
+    if (!waits && op->slot == STEP_SLOT_TP)
         sim_template_wait_slot(t, indices[i], STEP_SLOT_COMPUTE);
 }
 

@@ -23,6 +23,32 @@ typedef enum {
 } StepKind;
 const char *step_kind_name(StepKind kind); /* as in breakdown_s: "compute", "tp_exposed", ... */
 
+/* What memory is for. */
+typedef enum {
+    STEP_MEMORY_PARAMETERS,
+    STEP_MEMORY_GRADIENTS,
+    STEP_MEMORY_OPTIMIZER,
+    STEP_MEMORY_ACTIVATIONS, /* kept from a forward to its backward, or recomputed for it */
+    STEP_MEMORY_LOGITS,
+    STEP_MEMORY_GATHERED, /* parameters gathered from shards; gradients not yet reduced to theirs */
+    STEP_MEMORY_WORKSPACE, /* what a kernel list needs while it runs */
+    STEP_MEMORY_COMMUNICATION,
+    STEP_MEMORY_FIXED,
+    STEP_N_MEMORY
+} StepMemory;
+extern const char *const step_memory_names[]; /* "parameters", ... as in JSON's by_kind */
+
+/* What one GPU sends in an iteration by one kind of collective. */
+typedef struct {
+    const char *name; /* of the op: "dispatch", "param_all_gather" ... */
+    StepKind kind;
+    NetOp op;
+    guint ranks; /* of the group */
+    guint64 count;
+    double bytes;      /* sum of sizes, as NetOp counts them */
+    double sent_bytes; /* by a ring (net_ring_bytes), as published volumes count */
+} StepTraffic;
+
 /* One pipeline rank (its representative GPU). Times in ns. */
 typedef struct {
     gint64 pp_rank;
@@ -38,6 +64,11 @@ typedef struct {
     PlanStaticMemory fixed;
     gint64 activations_bytes, logits_bytes; /* at the peak */
     gint64 peak_bytes;
+    gint64 peak
+        [STEP_N_MEMORY]; /* by kind when the sum is largest, as the simulation ran; sums to peak_bytes */
+    gint64 peak_ns;
+    gint64 closed_form_bytes; /* the same peak by arithmetic over the list of tokens */
+    GArray *traffic;          /* of StepTraffic, in order of first use */
 } StepStage;
 
 typedef struct {
@@ -71,6 +102,10 @@ typedef struct {
     /* Optional: called for each F, B, I, W token of each simulated rank after the run, for Gantt charts. */
     void (*token)(void *user, guint pp_rank, ScheduleToken token, gint64 start_ns, gint64 end_ns);
     void *token_user;
+    /* Optional: called at each change of a simulated rank's memory, in order of time. */
+    void (*memory)(void *user, guint rank, guint pp_rank, gint64 when_ns,
+                   const gint64 bytes[STEP_N_MEMORY]);
+    void *memory_user;
 } StepOptions;
 
 /* Durations of one forward, input gradient and weight gradient of each stage, [pp * vpp] each, alone with

@@ -6,9 +6,22 @@
 const char *
 step_slot_name(guint slot)
 {
-    static const char *const names[STEP_N_SLOTS] = {
-        "compute",       "tensor parallel",  "data parallel",  "send forward", "receive forward",
-        "send backward", "receive backward", "pipeline group", "host"};
+    static const char *const names[STEP_N_SLOTS] = {"compute",
+                                                    "tensor parallel",
+                                                    "data parallel",
+                                                    "send forward",
+                                                    "receive forward",
+                                                    "send backward",
+                                                    "receive backward",
+                                                    "pipeline group",
+                                                    "host",
+                                                    "context parallel",
+                                                    "expert parallel",
+                                                    "gather",
+                                                    "replicate",
+                                                    "host to device",
+                                                    "device to host",
+                                                    "nvme"};
     g_assert(slot < STEP_N_SLOTS);
     return names[slot];
 }

@@ -16,8 +16,8 @@ text_of(const GArray *ops)
     for (guint i = 0; i < ops->len; i++) {
         const LlmOp *op = &g_array_index(ops, LlmOp, i);
         g_string_append_printf(text, "%s%s", i > 0 ? " " : "", op->name);
-        if (op->wait >= 0) {
-            g_string_append_printf(text, "<%d", op->wait);
+        if (op->waits[0] >= 0) {
+            g_string_append_printf(text, "<%d", op->waits[0]);
         }
     }
     return g_string_free(text, FALSE);
@@ -287,17 +287,17 @@ check_waits(const GArray *ops, LlmPass pass, gint64 tp)
     int latest = -1;
     for (guint i = 0; i < ops->len; i++) {
         const LlmOp *op = &g_array_index(ops, LlmOp, i);
-        g_assert_cmpint(op->wait, <, (int)i);
-        if (op->wait >= 0) {
-            g_assert_true(is_collective(op) != is_collective(&g_array_index(ops, LlmOp, op->wait)));
+        g_assert_cmpint(op->waits[0], <, (int)i);
+        if (op->waits[0] >= 0) {
+            g_assert_true(is_collective(op) != is_collective(&g_array_index(ops, LlmOp, op->waits[0])));
         }
         if (is_collective(op)) {
             g_assert_cmpint(tp, >, 1);
             g_assert_cmpint(op->collective.bytes, >, 0);
-            g_assert_true(op->wait >= 0 || (i == 0 && pass == LLM_PASS_WEIGHT_GRAD));
+            g_assert_true(op->waits[0] >= 0 || (i == 0 && pass == LLM_PASS_WEIGHT_GRAD));
             latest = (int)i;
         } else {
-            waited = MAX(waited, op->wait);
+            waited = MAX(waited, op->waits[0]);
             g_assert_true(op->kind != LLM_OP_MEMORY || op->memory.bytes > 0);
             g_assert_true((op->flops > 0) == (op->kind != LLM_OP_MEMORY));
         }
