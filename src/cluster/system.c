@@ -58,6 +58,13 @@ static const ConfKey keys[] = {
     QUANTITY("host", "sync", UNITS_TIME, NULL, "gap in a stream after a device synchronise"),
     QUANTITY("host", "fixed-memory", UNITS_BYTES, NULL,
              "CUDA context, kernels, cuBLAS and NCCL buffers per GPU"),
+    QUANTITY("host", "memory", UNITS_BYTES, "0B", "memory of a node's CPUs; 0B: not known"),
+    QUANTITY("host", "memory-rate", UNITS_RATE, "200GBps",
+             "what a node's CPUs read and write together in an optimizer step"),
+    QUANTITY("host", "nvme-read", UNITS_RATE, "0GBps",
+             "reading from all drives of a node; 0GBps: has none"),
+    QUANTITY("host", "nvme-write", UNITS_RATE, "0GBps",
+             "writing to all drives of a node; 0GBps: has none"),
     {NULL, NULL, CONF_KEY_TEXT, UNITS_COUNT, NULL, NULL, NULL},
 };
 
@@ -88,6 +95,19 @@ read_gpu(ClusterSystem *s)
 }
 
 static void
+read_host(ClusterSystem *s)
+{
+    s->launch_ns = conf_keyfile_quantity(s->conf, "host", "launch");
+    s->launch_blocking = conf_keyfile_bool(s->conf, "host", "launch-blocking");
+    s->sync_ns = conf_keyfile_quantity(s->conf, "host", "sync");
+    s->fixed_memory_bytes = conf_keyfile_quantity(s->conf, "host", "fixed-memory");
+    s->host_memory_bytes = conf_keyfile_quantity(s->conf, "host", "memory");
+    s->host_memory_Bps = conf_keyfile_quantity(s->conf, "host", "memory-rate");
+    s->nvme_read_Bps = conf_keyfile_quantity(s->conf, "host", "nvme-read");
+    s->nvme_write_Bps = conf_keyfile_quantity(s->conf, "host", "nvme-write");
+}
+
+static void
 read_links(ClusterSystem *s)
 {
     s->gpus_per_node = conf_keyfile_quantity(s->conf, "node", "gpus");
@@ -101,10 +121,6 @@ read_links(ClusterSystem *s)
     s->nic_efficiency = conf_keyfile_fraction(s->conf, "nic", "efficiency");
     s->nic_latency_ns = conf_keyfile_quantity(s->conf, "nic", "latency");
     s->rail_optimised = conf_keyfile_bool(s->conf, "fabric", "rail-optimised");
-    s->launch_ns = conf_keyfile_quantity(s->conf, "host", "launch");
-    s->launch_blocking = conf_keyfile_bool(s->conf, "host", "launch-blocking");
-    s->sync_ns = conf_keyfile_quantity(s->conf, "host", "sync");
-    s->fixed_memory_bytes = conf_keyfile_quantity(s->conf, "host", "fixed-memory");
 }
 
 /* "2", "1.5" or "2:1". */
@@ -144,6 +160,7 @@ static const struct {
     {"node", "pcie-rate", "25GBps"},
     {"nic", "count", "8"},
     {"nic", "rate", "200Gbps"},
+    {"host", "memory-rate", "200GBps"},
 };
 
 static const struct {
@@ -214,6 +231,19 @@ check_memory(const ClusterSystem *s, const char *path, GError **error)
     return TRUE;
 }
 
+/* State that is written must be read again. */
+static gboolean
+check_drives(const ClusterSystem *s, const char *path, GError **error)
+{
+    if ((s->nvme_read_Bps > 0) == (s->nvme_write_Bps > 0))
+        return TRUE;
+    const char *lacks = s->nvme_read_Bps > 0 ? "nvme-write" : "nvme-read";
+    g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
+                "%s: [host] %s: drives are both read and written; write for example 10GBps", path,
+                lacks);
+    return FALSE;
+}
+
 static char *
 summarise(const ClusterSystem *s)
 {
@@ -235,8 +265,10 @@ system_new(ConfKeyfile *conf, const char *where, const char *const *overrides, G
             return NULL;
     read_gpu(s);
     read_links(s);
+    read_host(s);
     if (!check_positive(s, where, error) || !read_oversubscription(s, where, error) ||
-        !check_counts(s, where, error) || !check_memory(s, where, error))
+        !check_counts(s, where, error) || !check_memory(s, where, error) ||
+        !check_drives(s, where, error))
         return NULL;
     s->summary = summarise(s);
     return g_steal_pointer(&s);

@@ -53,6 +53,41 @@ test_reads(void)
     g_assert_cmpint(s->launch_ns, ==, 4000);
     g_assert_cmpint(s->sync_ns, ==, 10000);
     g_assert_cmpint(s->fixed_memory_bytes, ==, 1000000000);
+    /* not said: not known, a model's rate, no drives */
+    g_assert_cmpint(s->host_memory_bytes, ==, 0);
+    g_assert_cmpint(s->host_memory_Bps, ==, G_GINT64_CONSTANT(200000000000));
+    g_assert_cmpint(s->nvme_read_Bps + s->nvme_write_Bps, ==, 0);
+}
+
+static void
+test_host(void)
+{
+    g_autoptr(GError) error = NULL;
+    const char *set[] = {"host.memory=512GB", "host.memory-rate=120GBps", "host.nvme-read=6GBps",
+                         "host.nvme-write=4GBps", NULL};
+    g_autoptr(ClusterSystem) s = cluster_system_parse("tiny", tiny, set, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(s->host_memory_bytes, ==, G_GINT64_CONSTANT(512000000000));
+    g_assert_cmpint(s->host_memory_Bps, ==, G_GINT64_CONSTANT(120000000000));
+    g_assert_cmpint(s->nvme_read_Bps, ==, G_GINT64_CONSTANT(6000000000));
+    g_assert_cmpint(s->nvme_write_Bps, ==, G_GINT64_CONSTANT(4000000000));
+    g_autofree char *text = conf_keyfile_print(s->conf);
+    g_assert_nonnull(strstr(text, "memory = 512GB\n"));
+    g_assert_nonnull(strstr(text, "nvme-write = 4GBps\n"));
+    static const struct {
+        const char *name;
+        gint64 memory_bytes, drives_Bps;
+    } shipped[] = {{"dgx-a100-80g", G_GINT64_CONSTANT(2000000000000), 55000000000},
+                   {"dgx-h100", G_GINT64_CONSTANT(2000000000000), 55000000000},
+                   {"dgx1-v100-32g", G_GINT64_CONSTANT(512000000000), 0}};
+    for (guint i = 0; i < G_N_ELEMENTS(shipped); i++) {
+        g_autoptr(ClusterSystem) machine = cluster_system_load(shipped[i].name, NULL, &error);
+        g_assert_no_error(error);
+        g_assert_cmpint(machine->host_memory_bytes, ==, shipped[i].memory_bytes);
+        g_assert_cmpint(machine->nvme_read_Bps, ==, shipped[i].drives_Bps);
+        /* a socket's channels, not a GPU's memory */
+        g_assert_cmpint(machine->host_memory_Bps, <, machine->memory_Bps / 4);
+    }
 }
 
 static void
@@ -92,6 +127,11 @@ static const struct {
     {"fabric.oversubscription=0.5", "tiny: [fabric] oversubscription: '0.5' is not a ratio"},
     {"fabric.oversubscription=2x", "tiny: [fabric] oversubscription: '2x' is not a ratio"},
     {"fabric.oversubscription=nan", "oversubscription: 'nan'"},
+    {"host.memory-rate=0GBps", "tiny: [host] memory-rate: must be more than 0"},
+    {"host.memory=-1B", "-1"},
+    {"host.memory=12", "write 12B"},
+    {"host.nvme-read=5GBps", "tiny: [host] nvme-write: drives are both read and written"},
+    {"host.nvme-write=5GBps", "tiny: [host] nvme-read: drives are both read and written"},
     {"node.gpus=2000", "up to 1024"},
     {"node.link=token-ring", "nvswitch"},
 };
@@ -164,6 +204,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/cluster/system/reads-every-key", test_reads);
+    g_test_add_func("/cluster/system/host-memory-and-drives", test_host);
     g_test_add_func("/cluster/system/overrides-are-checked-and-print-back", test_override);
     g_test_add_func("/cluster/system/says-what-is-wrong", test_complains);
     g_test_add_func("/cluster/system/ships-machines-in-order", test_shipped);
