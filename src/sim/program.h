@@ -56,6 +56,7 @@ guint sim_template_n_ops(const SimTemplate *t);
 guint sim_template_n_ops_on(const SimTemplate *t, guint slot);
 guint sim_template_slot(const SimTemplate *t, guint op);
 guint32 sim_template_tag(const SimTemplate *t, guint op);
+void sim_template_set_tag(SimTemplate *t, guint op, guint32 tag);
 SimWork sim_template_work(const SimTemplate *t, guint op);
 
 typedef struct SimProgram SimProgram;

@@ -137,6 +137,13 @@ sim_template_tag(const SimTemplate *t, guint op)
     return get_op(t, op)->tag;
 }
 
+void
+sim_template_set_tag(SimTemplate *t, guint op, guint32 tag)
+{
+    g_assert(tag < 1u << 24);
+    get_op(t, op)->tag = tag;
+}
+
 SimWork
 sim_template_work(const SimTemplate *t, guint op)
 {

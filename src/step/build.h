@@ -11,7 +11,13 @@ typedef struct {
     CostBasis basis;
     double error_frac;
     gboolean pipeline; /* part of a token: F, B ... (not of start or end of the iteration) */
+    guint effect;      /* on memory, in StepBuild.effects; 0: none */
 } StepOp;
+
+/* Bytes of each kind that an op allocates (> 0) or frees (< 0) when it starts and when it ends. */
+typedef struct {
+    gint64 start[STEP_N_MEMORY], end[STEP_N_MEMORY];
+} StepEffect;
 
 /* An op list with costs attached, ready to be put into templates. */
 typedef struct {
@@ -47,6 +53,7 @@ typedef struct {
     const NetBook *net;
     PlanP2p p2p;
     GArray *ops;          /* of StepOp, by tag */
+    GArray *effects;      /* of StepEffect; the first is none */
     GArray *classes;      /* of StepClass */
     GArray *ranks;        /* of StepRank: those simulated */
     GPtrArray *templates; /* owned SimTemplates */
@@ -83,10 +90,21 @@ double step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKin
 SimWork step_wire_work(StepBuild *b, const StepClass *class, guint replica, guint boundary);
 
 /* memory_marks.c: what ops allocate when they start and free when they end, by kind; the engine's probe adds it
- * up rank by rank (memory.c). Marks of one op add. Of pieces: ops [first, last] of the template are the piece's
- * list. */
+ * up rank by rank (memory.c). Marks of one op add; all marks of a rank's program must add up to nothing for each
+ * kind. Of pieces: ops [first, last] of the template are the piece's list; an empty one (first > last) is not
+ * marked. */
 void step_mark(StepBuild *b, SimTemplate *t, guint op, StepMemory kind, gint64 start_bytes,
                gint64 end_bytes);
+/* What a microbatch has on a rank for a piece: from its forward to its backward; from recompute to the end of the
+ * backward; from the head's forward to its backward; and from input to weight gradient. */
+typedef struct {
+    gint64 kept, transient, logits, weight_grad;
+} StepFootprint;
+StepFootprint step_footprint(const StepBuild *b, LlmPiece piece, LlmRecompute recompute);
+gint64 step_workspace(const StepBuild *b, LlmPiece piece, LlmRecompute recompute, LlmPass pass);
+/* As `recompute` of a layer in a unit of uniform full recompute that is not the unit's first: it keeps not even
+ * its input. */
+#define STEP_RECOMPUTE_INNER ((LlmRecompute)(LLM_RECOMPUTE_FULL + 1))
 void step_mark_forward(StepBuild *b, SimTemplate *t, LlmPiece piece, LlmRecompute recompute,
                        guint first, guint last);
 /* The recompute list of a piece; what it brings back is freed with the backward. */

@@ -7,6 +7,7 @@ libdtsim_a_SOURCES += \
 	%D%/lower.c \
 	%D%/lower.h \
 	%D%/memory.c \
+	%D%/memory_marks.c \
 	%D%/path.c \
 	%D%/price.c \
 	%D%/program.c \

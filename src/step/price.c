@@ -12,11 +12,11 @@ step_tag(StepBuild *b, const char *name, StepKind kind, CostBasis basis, double 
 {
     for (guint i = 0; i < b->ops->len; i++) {
         const StepOp *op = &g_array_index(b->ops, StepOp, i);
-        if (op->kind == kind && op->basis == basis && op->error_frac == error_frac &&
+        if (op->effect == 0 && op->kind == kind && op->basis == basis && op->error_frac == error_frac &&
             op->pipeline == pipeline && strcmp(op->name, name) == 0)
             return i;
     }
-    StepOp op = {name, kind, basis, error_frac, pipeline};
+    StepOp op = {name, kind, basis, error_frac, pipeline, 0};
     g_array_append_val(b->ops, op);
     return b->ops->len - 1;
 }

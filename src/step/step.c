@@ -63,18 +63,21 @@ step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const 
         .net = net,
         .p2p = plan->spec.p2p,
         .ops = g_array_new(FALSE, TRUE, sizeof(StepOp)),
+        .effects = g_array_new(FALSE, TRUE, sizeof(StepEffect)),
         .classes = g_array_new(FALSE, TRUE, sizeof(StepClass)),
         .ranks = g_array_new(FALSE, TRUE, sizeof(StepRank)),
         .templates = g_ptr_array_new_with_free_func((GDestroyNotify)sim_template_free),
         .lowered = g_ptr_array_new_with_free_func((GDestroyNotify)step_lowered_free),
     };
     g_array_set_clear_func(b->classes, step_class_clear);
+    g_array_set_size(b->effects, 1);
 }
 
 void
 step_build_clear(StepBuild *b)
 {
     g_array_unref(b->ops);
+    g_array_unref(b->effects);
     g_array_unref(b->classes);
     g_array_unref(b->ranks);
     g_ptr_array_unref(b->lowered);
