@@ -236,6 +236,8 @@ typedef enum {
 } PlanGroup;
 /* The members of the group of `rank`, ascending; GArray of guint, caller frees. */
 GArray *plan_group(const Plan *plan, PlanGroup group, guint rank);
+/* The lowest of them, which names the group, and how many they are; without making the list. */
+guint plan_group_leader(const Plan *plan, PlanGroup group, guint rank, guint *ret_n);
 
 /* --- parameters and memory --------------------------------------------------------------- */
 /* Parameters held by one rank of pipeline rank pp (all its chunks): by tp, with padded vocabulary,

@@ -149,3 +149,29 @@ plan_group(const Plan *plan, PlanGroup group, guint rank)
                 }
     return members;
 }
+
+guint
+plan_group_leader(const Plan *plan, PlanGroup group, guint rank, guint *ret_n)
+{
+    const PlanSpec *s = &plan->spec;
+    PlanPlace place = plan_place(plan, rank);
+    gboolean tp, cp, dp, pp;
+    Progression even;
+
+    g_assert(group < PLAN_N_GROUPS);
+    if (group == PLAN_GROUP_EMBEDDING) {
+        guint first = plan->rank_of[0], last = plan->rank_of[plan->n_stages - 1];
+        place.pp = MIN(first, last);
+        *ret_n = first == last ? 1 : 2;
+        return plan_rank(plan, place);
+    }
+    if (progression_of(plan, group, &even)) {
+        gint64 within = rank % (s->tp * s->cp * s->dp);
+        *ret_n = (guint)even.n;
+        return (guint)(rank - within / even.stride % even.n * even.stride);
+    }
+    axes_of(group, &tp, &cp, &dp, &pp);
+    place = (PlanPlace){tp ? 0 : place.tp, cp ? 0 : place.cp, dp ? 0 : place.dp, pp ? 0 : place.pp};
+    *ret_n = (guint)((tp ? s->tp : 1) * (cp ? s->cp : 1) * (dp ? s->dp : 1) * (pp ? s->pp : 1));
+    return plan_rank(plan, place);
+}

@@ -27,6 +27,8 @@ typedef struct {
     int waits[LLM_N_STREAMS - 1]; /* indices in the list; -1: none */
 } StepPriced;
 
+#define STEP_N_RECOMPUTES (LLM_RECOMPUTE_FULL + 1)
+
 /* Ranks that behave alike: same stage, same groups as far as time is concerned. */
 typedef struct {
     guint pp_rank;
@@ -35,10 +37,11 @@ typedef struct {
     NetGroup tp, dp, embedding, model, replica;
     GArray *boundary_local; /* gboolean, [replica * stages + boundary]: both ends on one node */
     double nic_sharers_p2p; /* ranks of this stage behind one NIC */
-    double nic_sharers_dp;  /* data-parallel groups of this stage behind one NIC */
-    double nic_sharers_tp;
-    GArray *priced[LLM_N_PIECES][LLM_N_PASSES]; /* of StepPriced; made on demand */
-    double flops[LLM_N_PIECES][LLM_N_PASSES];   /* of one run of the list on one rank */
+    double nic_sharers[PLAN_N_GROUPS]; /* groups of a kind of this stage behind one NIC */
+    /* Of StepPriced, with the cut of the recompute (plan_cut_for); made on demand. */
+    GArray *priced[LLM_N_PIECES][STEP_N_RECOMPUTES][LLM_N_PASSES];
+    /* Of one run of the list on one rank. */
+    double flops[LLM_N_PIECES][STEP_N_RECOMPUTES][LLM_N_PASSES];
 } StepClass;
 
 typedef struct {
@@ -84,7 +87,8 @@ guint step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKi
                           guint port, NetOp op, NetGroup group, gint64 bytes, gboolean pipeline);
 /* Appends the op list of a piece; returns the index of its first op. What compute ops count as follows from
  * the pass. */
-guint step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece, LlmPass pass);
+guint step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece,
+                     LlmRecompute recompute, LlmPass pass);
 /* FLOPs that one rank executes for a token of a kind on a stage. */
 double step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKind kind);
 SimWork step_wire_work(StepBuild *b, const StepClass *class, guint replica, guint boundary);

@@ -16,18 +16,27 @@ group_shape(const StepBuild *b, PlanGroup kind, guint rank)
     return net_group_of(b->plan->system, (const guint *)(gpointer)members->data, members->len);
 }
 
-/* Shapes of the large groups, each found once: many ranks have the same group. */
+/* Shapes by group, each found once: many ranks have the same group. */
 typedef struct {
-    NetGroup *dp;    /* [tp * pp] by (pp, tp); 0 ranks: not found yet */
-    NetGroup *model; /* [dp * cp] by (dp, cp) */
+    GHashTable *places; /* group -> index + 1 into shapes; look-up only */
+    GArray *shapes;     /* of NetGroup */
 } Shapes;
 
 static NetGroup
-shape_once(const StepBuild *b, NetGroup *place, PlanGroup kind, guint rank)
+shape_once(const StepBuild *b, Shapes *known, PlanGroup kind, guint rank)
 {
-    if (place->ranks == 0)
-        *place = group_shape(b, kind, rank);
-    return *place;
+    guint n, leader = plan_group_leader(b->plan, kind, rank, &n);
+    if (n == 1)
+        return (NetGroup){.ranks = 1, .nodes = 1, .ranks_per_node = 1, .nics = 1};
+    gpointer key = GUINT_TO_POINTER(leader * PLAN_N_GROUPS + kind); /* below 2^26 */
+    guint found = GPOINTER_TO_UINT(g_hash_table_lookup(known->places, key));
+    if (found == 0) {
+        NetGroup shape = group_shape(b, kind, rank);
+        g_array_append_val(known->shapes, shape);
+        found = known->shapes->len;
+        g_hash_table_insert(known->places, key, GUINT_TO_POINTER(found));
+    }
+    return g_array_index(known->shapes, NetGroup, found - 1);
 }
 
 static guint
@@ -84,47 +93,43 @@ count_nic_sharers(const StepBuild *b, StepClass *class)
 {
     const ClusterSystem *system = b->plan->system;
     guint node = cluster_node_of(system, class->rank), nic = cluster_nic_of(system, class->rank);
-    PlanPlace home = plan_place(b->plan, class->rank);
-    guint first = node * (guint)system->gpus_per_node, ranks = 0, dp_groups = 0, tp_groups = 0;
-    guint end = MIN(first + (guint)system->gpus_per_node, (guint)b->plan->gpus);
-    gint64 seen_dp[64], seen_tp[64]; /* a node's NIC serves a handful of GPUs */
-    for (guint r = first; r < end; r++) {
-        PlanPlace place = plan_place(b->plan, r);
-        if (place.pp != home.pp || cluster_nic_of(system, r) != nic)
-            continue;
-        ranks++;
-        gint64 dp_key = place.tp, tp_key = place.dp * b->plan->spec.cp + place.cp;
-        gboolean new_dp = TRUE, new_tp = TRUE;
-        for (guint i = 0; i < dp_groups; i++)
-            new_dp = new_dp && seen_dp[i] != dp_key;
-        for (guint i = 0; i < tp_groups; i++)
-            new_tp = new_tp && seen_tp[i] != tp_key;
-        if (new_dp && dp_groups < G_N_ELEMENTS(seen_dp))
-            seen_dp[dp_groups++] = dp_key;
-        if (new_tp && tp_groups < G_N_ELEMENTS(seen_tp))
-            seen_tp[tp_groups++] = tp_key;
+    gint64 stage = b->plan->spec.tp * b->plan->spec.cp * b->plan->spec.dp;
+    guint from = node * (guint)system->gpus_per_node, n = 0;
+    guint end = MIN(from + (guint)system->gpus_per_node, (guint)b->plan->gpus);
+    guint ranks[64]; /* a NIC serves a handful of GPUs */
+    for (guint r = from; r < end && n < G_N_ELEMENTS(ranks); r++)
+        if (r / stage == class->pp_rank && cluster_nic_of(system, r) == nic)
+            ranks[n++] = r;
+    class->nic_sharers_p2p = n;
+    for (guint kind = 0; kind < PLAN_N_GROUPS; kind++) {
+        guint leaders[G_N_ELEMENTS(ranks)], groups = 0, size;
+        for (guint i = 0; i < n; i++) {
+            guint leader = plan_group_leader(b->plan, kind, ranks[i], &size), k = 0;
+            while (k < groups && leaders[k] != leader)
+                k++;
+            if (k == groups)
+                leaders[groups++] = leader;
+        }
+        class->nic_sharers[kind] = groups;
     }
-    class->nic_sharers_p2p = ranks;
-    class->nic_sharers_dp = dp_groups;
-    class->nic_sharers_tp = tp_groups;
 }
 
 static StepClass
-class_of_rank(const StepBuild *b, const Shapes *shapes, guint rank)
+class_of_rank(const StepBuild *b, Shapes *shapes, guint rank)
 {
-    const PlanSpec *spec = &b->plan->spec;
     PlanPlace place = plan_place(b->plan, rank);
     StepClass class = {
         .pp_rank = (guint)place.pp,
         .rank = rank,
-        .tp = group_shape(b, PLAN_GROUP_TP, rank),
-        .dp = shape_once(b, &shapes->dp[place.pp * spec->tp + place.tp], PLAN_GROUP_DP, rank),
-        .embedding = group_shape(b, PLAN_GROUP_EMBEDDING, rank),
-        .model =
-            shape_once(b, &shapes->model[place.dp * spec->cp + place.cp], PLAN_GROUP_MODEL, rank),
         .replica = replica_shape(b, place),
         .boundary_local = local_boundaries(b, place),
     };
+    for (guint kind = 0; kind < PLAN_N_GROUPS; kind++)
+        class.group[kind] = shape_once(b, shapes, kind, rank);
+    class.tp = class.group[PLAN_GROUP_TP];
+    class.dp = class.group[PLAN_GROUP_DP];
+    class.embedding = class.group[PLAN_GROUP_EMBEDDING];
+    class.model = class.group[PLAN_GROUP_MODEL];
     count_nic_sharers(b, &class);
     return class;
 }
@@ -135,8 +140,9 @@ step_class_clear(gpointer data)
     StepClass *class = data;
     g_clear_pointer(&class->boundary_local, g_array_unref);
     for (guint piece = 0; piece < LLM_N_PIECES; piece++)
-        for (guint pass = 0; pass < LLM_N_PASSES; pass++)
-            g_clear_pointer(&class->priced[piece][pass], g_array_unref);
+        for (guint recompute = 0; recompute < STEP_N_RECOMPUTES; recompute++)
+            for (guint pass = 0; pass < LLM_N_PASSES; pass++)
+                g_clear_pointer(&class->priced[piece][recompute][pass], g_array_unref);
 }
 
 static gboolean
@@ -149,10 +155,12 @@ shape_equal(NetGroup x, NetGroup y)
 static gboolean
 class_equal(const StepClass *x, const StepClass *y)
 {
-    return x->pp_rank == y->pp_rank && shape_equal(x->tp, y->tp) && shape_equal(x->dp, y->dp) &&
-           shape_equal(x->embedding, y->embedding) && shape_equal(x->model, y->model) &&
-           shape_equal(x->replica, y->replica) && x->nic_sharers_p2p == y->nic_sharers_p2p &&
-           x->nic_sharers_dp == y->nic_sharers_dp && x->nic_sharers_tp == y->nic_sharers_tp &&
+    for (guint kind = 0; kind < PLAN_N_GROUPS; kind++)
+        if (!shape_equal(x->group[kind], y->group[kind]) ||
+            x->nic_sharers[kind] != y->nic_sharers[kind])
+            return FALSE;
+    return x->pp_rank == y->pp_rank && shape_equal(x->replica, y->replica) &&
+           x->nic_sharers_p2p == y->nic_sharers_p2p &&
            x->boundary_local->len == y->boundary_local->len &&
            memcmp(x->boundary_local->data, y->boundary_local->data,
                   x->boundary_local->len * sizeof(gboolean)) == 0;
@@ -180,9 +188,7 @@ step_build_classes(StepBuild *b, gboolean all_ranks)
     const PlanSpec *spec = &b->plan->spec;
     guint pp = (guint)spec->pp;
     g_autofree StepRank *column = g_new(StepRank, pp);
-    g_autofree NetGroup *dp_shapes = g_new0(NetGroup, (gsize)(spec->tp * spec->pp));
-    g_autofree NetGroup *model_shapes = g_new0(NetGroup, (gsize)(spec->dp * spec->cp));
-    Shapes shapes = {dp_shapes, model_shapes};
+    Shapes shapes = {g_hash_table_new(NULL, NULL), g_array_new(FALSE, FALSE, sizeof(NetGroup))};
     for (gint64 dp = 0; dp < spec->dp; dp++)
         for (gint64 cp = 0; cp < spec->cp; cp++)
             for (gint64 tp = 0; tp < spec->tp; tp++) {
@@ -196,4 +202,6 @@ step_build_classes(StepBuild *b, gboolean all_ranks)
                 if (is_new || all_ranks)
                     g_array_append_vals(b->ranks, column, pp);
             }
+    g_hash_table_unref(shapes.places);
+    g_array_unref(shapes.shapes);
 }

@@ -178,8 +178,8 @@ static double
 nic_weight(const Wiring *w, guint i, guint nic, UseKind kind)
 {
     const StepClass *class = class_of(w->b, i);
-    double truth = kind == KIND_TP   ? class->nic_sharers_tp
-                   : kind == KIND_DP ? class->nic_sharers_dp
+    double truth = kind == KIND_TP   ? class->nic_sharers[PLAN_GROUP_TP]
+                   : kind == KIND_DP ? class->nic_sharers[PLAN_GROUP_DP]
                                      : class->nic_sharers_p2p;
     return truth / *groups_behind(w, i, nic, kind);
 }

@@ -12,8 +12,8 @@ step_tag(StepBuild *b, const char *name, StepKind kind, CostBasis basis, double 
 {
     for (guint i = 0; i < b->ops->len; i++) {
         const StepOp *op = &g_array_index(b->ops, StepOp, i);
-        if (op->effect == 0 && op->kind == kind && op->basis == basis && op->error_frac == error_frac &&
-            op->pipeline == pipeline && strcmp(op->name, name) == 0)
+        if (op->effect == 0 && op->kind == kind && op->basis == basis &&
+            op->error_frac == error_frac && op->pipeline == pipeline && strcmp(op->name, name) == 0)
             return i;
     }
     StepOp op = {name, kind, basis, error_frac, pipeline, 0};
@@ -88,20 +88,22 @@ price(StepBuild *b, const StepClass *class, const LlmOp *op, StepKind compute_ki
 
 /* The op list of a piece with costs, computed once for each class. */
 static const GArray *
-priced_piece(StepBuild *b, StepClass *class, LlmPiece piece, LlmPass pass)
+priced_piece(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recompute, LlmPass pass)
 {
-    if (class->priced[piece][pass])
-        return class->priced[piece][pass];
-    g_autoptr(GArray) ops = llm_ops(b->plan->shape, &b->plan->cut, piece, pass);
+    GArray **place = &class->priced[piece][recompute][pass];
+    if (*place)
+        return *place;
+    LlmCut cut = plan_cut_for(b->plan, recompute);
+    g_autoptr(GArray) ops = llm_ops(b->plan->shape, &cut, piece, pass);
     GArray *list = g_array_sized_new(FALSE, FALSE, sizeof(StepPriced), ops->len);
     StepKind kind = pass == LLM_PASS_RECOMPUTE ? STEP_RECOMPUTE : STEP_COMPUTE;
     for (guint i = 0; i < ops->len; i++) {
         const LlmOp *op = &g_array_index(ops, LlmOp, i);
         StepPriced priced = price(b, class, op, kind);
         g_array_append_val(list, priced);
-        class->flops[piece][pass] += op->flops;
+        class->flops[piece][recompute][pass] += op->flops;
     }
-    return class->priced[piece][pass] = list;
+    return *place = list;
 }
 
 /* First and last compute op of a list; FALSE when it has none. */
@@ -158,9 +160,10 @@ add_piece_blocking(StepBuild *b, SimTemplate *t, const GArray *list)
  * stops it.  A piece starts when the host is done with the one before, and ends not before all of its
  * own kernels are launched: so small kernels take the host's time, large ones their own. */
 guint
-step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece, LlmPass pass)
+step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece,
+               LlmRecompute recompute, LlmPass pass)
 {
-    const GArray *list = priced_piece(b, class, piece, pass);
+    const GArray *list = priced_piece(b, class, piece, recompute, pass);
     if (b->plan->system->launch_blocking)
         return add_piece_blocking(b, t, list);
     guint base = sim_template_n_ops(t), first = 0, last = 0;
@@ -184,26 +187,40 @@ step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece, L
 }
 
 static double
-piece_flops(StepBuild *b, StepClass *class, LlmPiece piece, LlmPass pass)
+piece_flops(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recompute, LlmPass pass)
 {
-    priced_piece(b, class, piece, pass);
-    return class->flops[piece][pass];
+    priced_piece(b, class, piece, recompute, pass);
+    return class->flops[piece][recompute][pass];
+}
+
+/* Of a piece with what runs again before its backward. */
+static double
+piece_token_flops(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recompute,
+                  ScheduleKind kind)
+{
+    static const LlmPass pass_of[] = {LLM_PASS_FORWARD, LLM_PASS_BACKWARD, LLM_PASS_INPUT_GRAD,
+                                      LLM_PASS_WEIGHT_GRAD};
+    double sum = piece_flops(b, class, piece, recompute, pass_of[kind]);
+    if (kind == SCHEDULE_B || kind == SCHEDULE_I)
+        sum += piece_flops(b, class, piece, recompute, LLM_PASS_RECOMPUTE);
+    return sum;
 }
 
 double
 step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKind kind)
 {
-    static const LlmPass pass_of[] = {LLM_PASS_FORWARD, LLM_PASS_BACKWARD, LLM_PASS_INPUT_GRAD,
-                                      LLM_PASS_WEIGHT_GRAD};
-    LlmPass pass = pass_of[kind];
-    double layer = piece_flops(b, class, LLM_PIECE_LAYER, pass);
-    if (kind == SCHEDULE_B || kind == SCHEDULE_I)
-        layer += piece_flops(b, class, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE);
-    double sum = layer * (double)b->plan->layers[stage];
-    if (stage == 0)
-        sum += piece_flops(b, class, LLM_PIECE_EMBEDDING, pass);
-    if (stage + 1 == (guint)b->plan->n_stages)
-        sum += piece_flops(b, class, LLM_PIECE_HEAD, pass);
+    const Plan *plan = b->plan;
+    LlmRecompute outer = plan->spec.recompute;
+    double sum = 0;
+    for (gint64 i = 0; i < plan->layers[stage]; i++)
+        sum += piece_token_flops(b, class, plan_layer_piece(plan, stage, i),
+                                 plan_layer_recompute(plan, stage, i), kind);
+    if (plan_stage_has_embedding(plan, stage))
+        sum += piece_token_flops(b, class, LLM_PIECE_EMBEDDING, outer, kind);
+    for (gint64 i = 0; i < plan_stage_mtp(plan, stage); i++)
+        sum += piece_token_flops(b, class, LLM_PIECE_MTP, outer, kind);
+    if (plan_stage_has_head(plan, stage))
+        sum += piece_token_flops(b, class, LLM_PIECE_HEAD, outer, kind);
     return sum;
 }
 

@@ -83,11 +83,12 @@ static void
 add_forward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, gint64 from, gint64 to)
 {
     if (stage == 0 && from == 0)
-        step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, LLM_PASS_FORWARD);
+        step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, b->plan->spec.recompute, LLM_PASS_FORWARD);
     for (gint64 i = from; i < to; i++)
-        step_add_piece(b, t, class, LLM_PIECE_LAYER, LLM_PASS_FORWARD);
+        step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
+                       plan_layer_recompute(b->plan, stage, i), LLM_PASS_FORWARD);
     if (stage + 1 == (guint)b->plan->n_stages && to == b->plan->layers[stage])
-        step_add_piece(b, t, class, LLM_PIECE_HEAD, LLM_PASS_FORWARD);
+        step_add_piece(b, t, class, LLM_PIECE_HEAD, b->plan->spec.recompute, LLM_PASS_FORWARD);
 }
 
 /* A stage without layers still passes its input on: an op of no time keeps the order. */
@@ -109,12 +110,14 @@ add_backward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, LlmPas
     gint64 each = llm_layer_parameters_per_rank(b->plan->shape, b->plan->spec.tp);
     gint64 head = head_parameters(b, stage), embedding = outer_parameters(b, stage) - head;
     if (stage + 1 == (guint)b->plan->n_stages)
-        step_add_piece(b, t, class, LLM_PIECE_HEAD, pass);
+        step_add_piece(b, t, class, LLM_PIECE_HEAD, b->plan->spec.recompute, pass);
     add_accumulation(b, t, head, pass);
     filled += head;
     for (gint64 i = layers - 1; i >= 0; i--) {
-        step_add_piece(b, t, class, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE);
-        step_add_piece(b, t, class, LLM_PIECE_LAYER, pass);
+        step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
+                       plan_layer_recompute(b->plan, stage, i), LLM_PASS_RECOMPUTE);
+        step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
+                       plan_layer_recompute(b->plan, stage, i), pass);
         add_accumulation(b, t, each, pass);
         filled += each;
         if (reduce && (layers - i) % step == 0 && i > 0) {
@@ -123,7 +126,7 @@ add_backward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, LlmPas
         }
     }
     if (stage == 0)
-        step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, pass);
+        step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, b->plan->spec.recompute, pass);
     add_accumulation(b, t, embedding, pass);
     if (reduce)
         step_add_reduction(b, t, class, filled + embedding);
@@ -133,11 +136,13 @@ static void
 add_weight_grad(StepBuild *b, SimTemplate *t, StepClass *class, guint stage)
 {
     if (stage + 1 == (guint)b->plan->n_stages)
-        step_add_piece(b, t, class, LLM_PIECE_HEAD, LLM_PASS_WEIGHT_GRAD);
+        step_add_piece(b, t, class, LLM_PIECE_HEAD, b->plan->spec.recompute, LLM_PASS_WEIGHT_GRAD);
     for (gint64 i = 0; i < b->plan->layers[stage]; i++)
-        step_add_piece(b, t, class, LLM_PIECE_LAYER, LLM_PASS_WEIGHT_GRAD);
+        step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
+                       plan_layer_recompute(b->plan, stage, i), LLM_PASS_WEIGHT_GRAD);
     if (stage == 0)
-        step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, LLM_PASS_WEIGHT_GRAD);
+        step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, b->plan->spec.recompute,
+                       LLM_PASS_WEIGHT_GRAD);
     add_accumulation(b, t, plan_stage_parameters(b->plan, stage), LLM_PASS_WEIGHT_GRAD);
 }
 
