@@ -1,5 +1,10 @@
 /* Exact parameter counts. Sums of the weights and biases of each module; checked against
- * the published tensor totals of the named models. */
+ * the published tensor totals of the named models.
+ *
+ * Active parameters: both vocabulary tables whole, every dense part, the router and shared experts, and k of
+ * the E experts. So Mixtral 8x7B has the 12.9 billion that are published, and Qwen3-30B-A3B 3.35 ("3.3").
+ * OpenAI leaves the input table out (gpt-oss-120b: 5.13 billion; here 5.71), DeepSeek rounds to 37 billion
+ * (here 37.55). */
 #pragma once
 
 #include "llm/shape.h"

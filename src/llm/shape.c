@@ -30,6 +30,16 @@ llm_shape_is_moe(const LlmShape *shape, gint64 layer)
 }
 
 gint64
+llm_shape_moe_layers(const LlmShape *shape)
+{
+    if (shape->experts == 0 || shape->dense_layers >= shape->layers) {
+        return 0;
+    }
+    gint64 every = MAX(shape->moe_every, 1);
+    return shape->layers / every - shape->dense_layers / every;
+}
+
+gint64
 llm_shape_window(const LlmShape *shape, gint64 layer)
 {
     gboolean global = shape->global_every > 0 && (layer + 1) % shape->global_every == 0;
@@ -43,15 +53,26 @@ static double
 estimate_parameters(const LlmShape *s)
 {
     double h = (double)s->hidden;
-    double attention = h * (double)s->head_dim * 2.0 * ((double)s->heads + (double)s->kv_heads);
-    double mlp = 3.0 * h * (double)s->ffn;
-    double small = 32.0 * (h + (double)s->ffn + (double)s->head_dim * (double)s->heads);
-    return (double)s->layers * (attention + mlp + small) +
+    double heads = (double)s->heads;
+    double latents = (double)s->q_lora + (double)s->kv_lora + (double)s->qk_rope_dim;
+    double widest = MAX(h, latents);
+    double attention =
+        h * (double)s->head_dim * 2.0 * (heads + (double)s->kv_heads) + h * latents +
+        widest * heads *
+            (2.0 * (double)s->qk_nope_dim + (double)s->qk_rope_dim + 2.0 * (double)s->v_dim);
+    double mlp = 3.0 * h * ((double)s->ffn + (double)s->shared_ffn);
+    double small =
+        32.0 * (h + (double)s->ffn + (double)s->shared_ffn + latents + (double)s->head_dim * heads);
+    double experts = (double)s->experts * (3.0 * h * (double)s->expert_ffn +
+                                           3.0 * (double)s->expert_ffn + 2.0 * h + 1.0);
+    double layer = attention + mlp + small + experts;
+    return ((double)s->layers + (double)s->mtp_layers) * layer +
+           (double)s->mtp_layers * (2.0 * h * h + 6.0 * h) +
            h * (2.0 * (double)s->vocab + (double)s->position_rows) + (double)s->vocab + 8.0 * h;
 }
 
-gboolean
-llm_shape_check(const LlmShape *shape, GError **error)
+static gboolean
+check_sizes(const LlmShape *shape, GError **error)
 {
     const struct {
         const char *what;
@@ -68,6 +89,19 @@ llm_shape_check(const LlmShape *shape, GError **error)
         {"positions", shape->max_positions, 1},
         {"rows of the position table", shape->position_rows, 0},
         {"sliding window", shape->sliding_window, 0},
+        {"layers from one global one to the next", shape->global_every, 0},
+        {"experts", shape->experts, 0},
+        {"experts per token", shape->experts_per_token, shape->experts > 0 ? 1 : 0},
+        {"expert size", shape->expert_ffn, shape->experts > 0 ? 1 : 0},
+        {"shared expert size", shape->shared_ffn, 0},
+        {"dense layers", shape->dense_layers, 0},
+        {"layers from one with experts to the next", shape->moe_every, 0},
+        {"query latent", shape->q_lora, 0},
+        {"key-value latent", shape->kv_lora, 0},
+        {"head part without positions", shape->qk_nope_dim, 0},
+        {"head part with positions", shape->qk_rope_dim, 0},
+        {"value head dimension", shape->v_dim, shape->kv_lora > 0 ? 1 : 0},
+        {"prediction modules", shape->mtp_layers, 0},
     };
     for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
         if (sizes[i].value < sizes[i].least || sizes[i].value > G_MAXINT32) {
@@ -78,11 +112,35 @@ llm_shape_check(const LlmShape *shape, GError **error)
             return FALSE;
         }
     }
+    return TRUE;
+}
+
+gboolean
+llm_shape_check(const LlmShape *shape, GError **error)
+{
+    if (!check_sizes(shape, error)) {
+        return FALSE;
+    }
     if (shape->heads % shape->kv_heads != 0) {
         g_set_error(error, LLM_ERROR, LLM_ERROR_SHAPE,
                     "%" G_GINT64_FORMAT " attention heads are not a multiple of %" G_GINT64_FORMAT
                     " key-value heads; write a num_key_value_heads that divides them",
                     shape->heads, shape->kv_heads);
+        return FALSE;
+    }
+    if (shape->experts_per_token > shape->experts) {
+        g_set_error(error, LLM_ERROR, LLM_ERROR_SHAPE,
+                    "%" G_GINT64_FORMAT " experts per token of %" G_GINT64_FORMAT
+                    " experts; write at most as many as there are",
+                    shape->experts_per_token, shape->experts);
+        return FALSE;
+    }
+    if (shape->kv_lora > 0 && (shape->kv_heads != shape->heads ||
+                               shape->head_dim != shape->qk_nope_dim + shape->qk_rope_dim)) {
+        g_set_error_literal(
+            error, LLM_ERROR, LLM_ERROR_SHAPE,
+            "latent attention has a key for each query head, as wide as both parts of a "
+            "head together; write num_key_value_heads and head_dim so, or not at all");
         return FALSE;
     }
     double limit = (double)((gint64)1 << 62);

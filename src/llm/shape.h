@@ -72,6 +72,8 @@ typedef struct {
 /* Does layer i (0-based) have experts; the window of its attention (0: full). */
 gboolean llm_shape_is_moe(const LlmShape *shape, gint64 layer);
 gint64 llm_shape_window(const LlmShape *shape, gint64 layer);
+/* How many layers have experts. The layer inside a prediction module is like the last of the model. */
+gint64 llm_shape_moe_layers(const LlmShape *shape);
 
 /* A shipped model's name ("gpt3-175b") or a path to a config.json (or a folder holding one).
  * `overrides`: NULL or NULL-terminated "model.KEY=VALUE" with Hugging Face key names. */
