@@ -33,7 +33,7 @@ typedef enum { NET_LOAD_NVLINK, NET_LOAD_NIC, NET_LOAD_HBM, NET_LOAD_SM } NetLoa
 
 typedef struct {
     CostTime time;
-    const char *algorithm; /* "ring", "tree", "nvls", "nvls_tree", "direct", "measured" */
+    const char *algorithm; /* "ring", "tree", "nvls", "nvls_tree", "direct", "exchange", "measured" */
     const char *protocol;  /* "LL", "LL128", "Simple" or "" */
     double nvlink_bytes;   /* through each member's NVLink port, each direction */
     double nic_bytes;      /* through each NIC that the group uses on a node, each direction */
@@ -48,8 +48,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(NetBook, net_book_free)
 /* n = 1 or bytes = 0 costs 0. */
 NetTime net_collective(const NetBook *book, NetOp op, NetGroup group, gint64 bytes);
 /* An all-to-all whose members send other amounts over NVLink and over the network, as DeepEP does: bytes
- * through each member's NVLink port and through each NIC that the group uses, each direction. Latency as of an
- * all-to-all of the group. */
+ * through each member's NVLink port and through each NIC that the group uses, each direction. GPUs start the
+ * messages themselves, so latency does not grow with the peers as that of NET_ALL_TO_ALL does. Always
+ * modelled. */
 NetTime net_exchange(const NetBook *book, NetGroup group, double nvlink_bytes, double nic_bytes);
 /* One message between two GPUs, in a node or across. */
 NetTime net_point_to_point(const NetBook *book, gboolean same_node, gint64 bytes);

@@ -129,7 +129,7 @@ static const struct {
     {"fabric.oversubscription=nan", "oversubscription: 'nan'"},
     {"host.memory-rate=0GBps", "tiny: [host] memory-rate: must be more than 0"},
     {"host.memory=-1B", "-1"},
-    {"host.memory=12", "write 12B"},
+    {"host.memory=12", "write 12GB"},
     {"host.nvme-read=5GBps", "tiny: [host] nvme-write: drives are both read and written"},
     {"host.nvme-write=5GBps", "tiny: [host] nvme-read: drives are both read and written"},
     {"node.gpus=2000", "up to 1024"},

@@ -1,3 +1,4 @@
 ## Tests of the layer net.
-UNIT_TESTS += %D%/net-algorithm %D%/net-book %D%/net-collective %D%/net-curve %D%/net-rows
+UNIT_TESTS += %D%/net-algorithm %D%/net-book %D%/net-collective %D%/net-curve %D%/net-exchange \
+	%D%/net-rows
 FUZZ_TARGETS += tests/fuzz/net-rows
