@@ -125,7 +125,24 @@ SimTemplate *step_token_template(StepBuild *b, StepClass *class, ScheduleToken t
 guint step_n_parts(const StepBuild *b, guint stage);
 SimTemplate *step_forward_part(StepBuild *b, StepClass *class, ScheduleToken token, guint part);
 SimTemplate *step_gather_template(StepBuild *b, const StepClass *class, guint stage);
+/* The same, piece by piece, for pair.c, which puts the layers of two tokens between each other. Begin: what
+ * comes before the layers (gather of the message; F: embedding, B and I: head and prediction modules); end: what
+ * comes after them. */
+void step_add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token,
+                    gboolean last);
+void step_begin_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token);
+void step_end_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token);
+/* What is run again before the backward of the i-th layer of a stage: nothing, the layer's list, or those of its
+ * whole recompute unit; with its marks. */
+void step_add_recompute(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, gint64 i);
+/* As the marks want it: STEP_RECOMPUTE_INNER where the layer is not the first of its unit. */
+LlmRecompute step_layer_recompute(const StepBuild *b, guint stage, gint64 i);
+/* The kernel that adds fresh gradients of so many parameters to the main ones, where none is fused. */
+void step_add_accumulation(StepBuild *b, SimTemplate *t, gint64 parameters, LlmPass pass);
+/* pair.c: a forward and a backward of another microbatch, interleaved where that hides communication between
+ * experts. */
 SimTemplate *step_pair_template(StepBuild *b, StepClass *class, ScheduleToken x, ScheduleToken y);
+gboolean step_pair_interleaves(const StepBuild *b, ScheduleToken x, ScheduleToken y);
 /* gradient.c: data-parallel traffic.  Parameters of a stage come in buckets of whole layers. */
 gboolean step_reduces_in_backward(const StepBuild *b, guint stage);
 gboolean step_gathers_in_forward(const StepBuild *b);

@@ -8,6 +8,7 @@ libdtsim_a_SOURCES += \
 	%D%/lower.h \
 	%D%/memory.c \
 	%D%/memory_marks.c \
+	%D%/pair.c \
 	%D%/path.c \
 	%D%/price.c \
 	%D%/program.c \

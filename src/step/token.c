@@ -21,8 +21,8 @@ add_scatter_gather(StepBuild *b, SimTemplate *t, const StepClass *class, Schedul
 }
 
 /* What autograd left in the 16-bit gradient is added to the main gradient: reads both, writes one. */
-static void
-add_accumulation(StepBuild *b, SimTemplate *t, gint64 parameters, LlmPass pass)
+void
+step_add_accumulation(StepBuild *b, SimTemplate *t, gint64 parameters, LlmPass pass)
 {
     const PlanSpec *spec = &b->plan->spec;
     if (spec->gradient_fusion || pass == LLM_PASS_INPUT_GRAD || parameters <= 0)
@@ -111,14 +111,14 @@ add_backward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, LlmPas
     gint64 head = head_parameters(b, stage), embedding = outer_parameters(b, stage) - head;
     if (stage + 1 == (guint)b->plan->n_stages)
         step_add_piece(b, t, class, LLM_PIECE_HEAD, b->plan->spec.recompute, pass);
-    add_accumulation(b, t, head, pass);
+    step_add_accumulation(b, t, head, pass);
     filled += head;
     for (gint64 i = layers - 1; i >= 0; i--) {
         step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
                        plan_layer_recompute(b->plan, stage, i), LLM_PASS_RECOMPUTE);
         step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
                        plan_layer_recompute(b->plan, stage, i), pass);
-        add_accumulation(b, t, each, pass);
+        step_add_accumulation(b, t, each, pass);
         filled += each;
         if (reduce && (layers - i) % step == 0 && i > 0) {
             step_add_reduction(b, t, class, filled);
@@ -127,7 +127,7 @@ add_backward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, LlmPas
     }
     if (stage == 0)
         step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, b->plan->spec.recompute, pass);
-    add_accumulation(b, t, embedding, pass);
+    step_add_accumulation(b, t, embedding, pass);
     if (reduce)
         step_add_reduction(b, t, class, filled + embedding);
 }
@@ -143,11 +143,11 @@ add_weight_grad(StepBuild *b, SimTemplate *t, StepClass *class, guint stage)
     if (stage == 0)
         step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, b->plan->spec.recompute,
                        LLM_PASS_WEIGHT_GRAD);
-    add_accumulation(b, t, plan_stage_parameters(b->plan, stage), LLM_PASS_WEIGHT_GRAD);
+    step_add_accumulation(b, t, plan_stage_parameters(b->plan, stage), LLM_PASS_WEIGHT_GRAD);
 }
 
-static void
-add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token, gboolean last)
+void
+step_add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token, gboolean last)
 {
     add_scatter_gather(b, t, class, token);
     guint before = sim_template_n_ops_on(t, STEP_SLOT_COMPUTE);
@@ -173,21 +173,56 @@ SimTemplate *
 step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolean last)
 {
     SimTemplate *t = sim_template_new();
-    add_token(b, t, class, token, last);
+    step_add_token(b, t, class, token, last);
     g_ptr_array_add(b->templates, t);
     return t;
 }
 
-/* An overlapped pair of a dense model: the kernels of one after those of the other on the compute stream; what
- * it can hide is communication between experts. */
-SimTemplate *
-step_pair_template(StepBuild *b, StepClass *class, ScheduleToken x, ScheduleToken y)
+void
+step_begin_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token)
 {
-    SimTemplate *t = sim_template_new();
-    add_token(b, t, class, x, FALSE);
-    add_token(b, t, class, y, FALSE);
-    g_ptr_array_add(b->templates, t);
-    return t;
+    LlmRecompute recompute = b->plan->spec.recompute;
+    add_scatter_gather(b, t, class, token);
+    if (token.kind == SCHEDULE_F) {
+        if (plan_stage_has_embedding(b->plan, token.stage))
+            step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, recompute, LLM_PASS_FORWARD);
+        return;
+    }
+    LlmPass pass = token.kind == SCHEDULE_I ? LLM_PASS_INPUT_GRAD : LLM_PASS_BACKWARD;
+    if (!plan_stage_has_head(b->plan, token.stage))
+        return;
+    step_add_piece(b, t, class, LLM_PIECE_HEAD, recompute, pass);
+    step_add_accumulation(b, t, head_parameters(b, token.stage), pass);
+}
+
+void
+step_end_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token)
+{
+    LlmRecompute recompute = b->plan->spec.recompute;
+    if (token.kind == SCHEDULE_F) {
+        if (plan_stage_has_head(b->plan, token.stage))
+            step_add_piece(b, t, class, LLM_PIECE_HEAD, recompute, LLM_PASS_FORWARD);
+        return;
+    }
+    LlmPass pass = token.kind == SCHEDULE_I ? LLM_PASS_INPUT_GRAD : LLM_PASS_BACKWARD;
+    if (!plan_stage_has_embedding(b->plan, token.stage))
+        return;
+    step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, recompute, pass);
+    gint64 head = head_parameters(b, token.stage);
+    step_add_accumulation(b, t, outer_parameters(b, token.stage) - head, pass);
+}
+
+LlmRecompute
+step_layer_recompute(const StepBuild *b, guint stage, gint64 i)
+{
+    return plan_layer_recompute(b->plan, stage, i);
+}
+
+void
+step_add_recompute(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, gint64 i)
+{
+    step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
+                   plan_layer_recompute(b->plan, stage, i), LLM_PASS_RECOMPUTE);
 }
 
 SimTemplate *
