@@ -27,7 +27,7 @@ static void
 coordinates(const CostAttention *a, double x[3])
 {
     x[0] = (log2((double)a->seq_q) + log2((double)a->seq_kv)) / 2;
-    x[1] = log2((double)a->head_dim);
+    x[1] = log2((double)(a->head_dim + (a->v_dim > 0 ? a->v_dim : a->head_dim)) / 2);
     x[2] = 0;
 }
 
@@ -129,11 +129,17 @@ cost_attention_table_n_rows(const CostAttentionTable *t)
 }
 
 static gboolean
+has_one_width(const CostAttention *a)
+{
+    return a->v_dim == 0 || a->v_dim == a->head_dim;
+}
+
+static gboolean
 is_same(const CostAttention *a, const CostAttention *b)
 {
-    return a->batch == b->batch && a->heads == b->heads && a->kv_heads == b->kv_heads &&
-           a->head_dim == b->head_dim && a->seq_q == b->seq_q && a->seq_kv == b->seq_kv &&
-           !a->causal == !b->causal && !a->backward == !b->backward &&
+    return has_one_width(a) && has_one_width(b) && a->batch == b->batch && a->heads == b->heads &&
+           a->kv_heads == b->kv_heads && a->head_dim == b->head_dim && a->seq_q == b->seq_q &&
+           a->seq_kv == b->seq_kv && !a->causal == !b->causal && !a->backward == !b->backward &&
            cluster_dtype_bytes(a->dtype) == cluster_dtype_bytes(b->dtype);
 }
 

@@ -28,6 +28,8 @@ typedef struct {
     gint64 batch, heads, kv_heads, head_dim, seq_q, seq_kv;
     gboolean causal;
     gboolean backward;
+    gint64
+        v_dim; /* width of values and outputs where it is not head_dim (latent attention); 0: it is */
 } CostAttention; /* fused (flash) attention core */
 
 /* Kernels bound by memory: time = max(floor, bytes / (achieved rate of that kernel)). */

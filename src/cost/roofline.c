@@ -112,11 +112,20 @@ cost_gemm_misalignment(const CostGemm *g)
     return bytes >= 8 ? 1.15 : bytes >= 4 ? 1.5 : 2.0;
 }
 
+static double
+value_dim(const CostAttention *a)
+{
+    return (double)(a->v_dim > 0 ? a->v_dim : a->head_dim);
+}
+
+/* Two products forward: q k^T over head_dim, p v over v_dim; five backward: q k^T again, dq and dk over
+ * head_dim, do v^T and dv over v_dim. */
 double
 cost_attention_flops(const CostAttention *a)
 {
     double pairs = (double)a->batch * (double)a->heads * (double)a->seq_q * (double)a->seq_kv;
-    return 4.0 * pairs * (double)a->head_dim * (a->causal ? 0.5 : 1.0) * (a->backward ? 2.5 : 1.0);
+    double d = (double)a->head_dim, v = value_dim(a);
+    return 2.0 * pairs * (a->backward ? 3.0 * d + 2.0 * v : d + v) * (a->causal ? 0.5 : 1.0);
 }
 
 /* Flash kernels exist for head dims in steps of 32; one block of 128 rows occupies one SM. */
@@ -126,13 +135,14 @@ cost_attention_roofline_ns(const ClusterSystem *system, const CostAttention *a)
     double sms = (double)system->n_sms;
     double rows = (double)(a->backward ? a->seq_kv : a->seq_q);
     double blocks = (double)a->batch * (double)a->heads * ceil(rows / 128);
-    double padded = ceil((double)a->head_dim / 32) * 32 / (double)a->head_dim;
+    double width = (double)a->head_dim + value_dim(a);
+    double padded = (ceil((double)a->head_dim / 32) * 32 + ceil(value_dim(a) / 32) * 32) / width;
     double idle = waves_of(blocks / sms) * sms / blocks;
     double compute = cost_attention_flops(a) * padded * idle / cost_peak_flops(system, a->dtype);
     /* forward reads q k v, writes o; backward reads q k v o do and writes dq dk dv */
-    double q = (double)a->batch * (double)a->heads * (double)a->seq_q * (double)a->head_dim;
-    double kv = (double)a->batch * (double)a->kv_heads * (double)a->seq_kv * (double)a->head_dim;
-    double tensors = a->backward ? 4 * q + 4 * kv : 2 * q + 2 * kv;
+    double q = (double)a->batch * (double)a->heads * (double)a->seq_q * width;
+    double kv = (double)a->batch * (double)a->kv_heads * (double)a->seq_kv * width;
+    double tensors = a->backward ? 2 * q + 2 * kv : q + kv;
     double memory = tensors * cluster_dtype_bytes(a->dtype) /
                     ((double)system->memory_Bps * system->memory_efficiency);
     return MAX(compute, memory) * 1e9;
