@@ -61,6 +61,7 @@ typedef struct {
     GArray *ranks;        /* of StepRank: those simulated */
     GPtrArray *templates; /* owned SimTemplates */
     GPtrArray *lowered;   /* owned StepLowered, one a class */
+    struct StepMemoryLog *memory; /* owned */
     guint32 wire_tag, sync_tag, launch_tag;
 } StepBuild;
 
@@ -160,4 +161,12 @@ SimEngine *step_engine_new(StepBuild *b);
 /* result.c, path.c, memory.c */
 StepResult *step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options);
 void step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r);
-void step_memory(StepBuild *b, StepResult *r);
+void step_memory(StepBuild *b, StepResult *r, const StepOptions *options);
+/* memory.c: what the ops of the first column of ranks do to memory, noted as they end. */
+typedef struct StepMemoryLog StepMemoryLog;
+StepMemoryLog *step_memory_log_new(const StepBuild *b);
+void step_memory_log_free(StepMemoryLog *log);
+void step_memory_log_op(StepMemoryLog *log, guint32 rank, guint slot, guint32 tag, gint64 start_ns,
+                        gint64 end_ns);
+/* closed_form.c: the peak of a rank on top of what it holds for the whole iteration, by arithmetic. */
+gint64 step_closed_form(StepBuild *b, guint pp_rank, gint64 static_bytes);

@@ -1,6 +1,7 @@
 libdtsim_a_SOURCES += \
 	%D%/build.h \
 	%D%/classes.c \
+	%D%/closed_form.c \
 	%D%/engine.c \
 	%D%/finish.c \
 	%D%/gradient.c \

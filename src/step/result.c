@@ -142,7 +142,7 @@ step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options)
     if (b->schedule->asynchronous)
         steady_pipeline(r);
     step_breakdown(b, engine, r);
-    step_memory(b, r);
+    step_memory(b, r, options);
     r->model_flops = llm_flops_per_token(b->plan->shape, b->plan->spec.seq, options->convention) *
                      (double)b->plan->tokens;
     r->hardware_flops = hardware_flops(b);

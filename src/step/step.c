@@ -39,6 +39,16 @@ trace_op(void *user, guint32 rank, guint slot, guint32 tag, guint call, gint64 s
                       step_kind_name(op->kind), stage, microbatch, start_ns, end_ns);
 }
 
+static void
+probe_op(void *user, guint32 rank, guint slot, guint32 tag, guint call, gint64 start_ns,
+         gint64 end_ns)
+{
+    const Tracing *t = user;
+    step_memory_log_op(t->b->memory, rank, slot, tag, start_ns, end_ns);
+    if (t->options->trace)
+        trace_op(user, rank, slot, tag, call, start_ns, end_ns);
+}
+
 static char *
 name_call(void *user, guint32 rank, guint call, guint32 label)
 {
@@ -78,6 +88,7 @@ step_build_clear(StepBuild *b)
 {
     g_array_unref(b->ops);
     g_array_unref(b->effects);
+    step_memory_log_free(b->memory);
     g_array_unref(b->classes);
     g_array_unref(b->ranks);
     g_ptr_array_unref(b->lowered);
@@ -99,9 +110,9 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
     step_build_programs(&b);
     g_autoptr(SimEngine) engine = step_engine_new(&b);
     Tracing tracing = {&b, options};
-    SimProbe probe = {trace_op, &tracing};
-    if (options->trace)
-        sim_engine_set_probe(engine, &probe);
+    SimProbe probe = {probe_op, &tracing};
+    b.memory = step_memory_log_new(&b);
+    sim_engine_set_probe(engine, &probe);
     StepResult *result = NULL;
     if (sim_engine_run(engine, name_call, &b, error))
         result = step_collect(&b, engine, options);
