@@ -12,7 +12,15 @@ typedef struct {
     double error_frac;
     gboolean pipeline; /* part of a token: F, B ... (not of start or end of the iteration) */
     guint effect;      /* on memory, in StepBuild.effects; 0: none */
+    guint transfer;    /* in StepBuild.transfers; 0: none */
 } StepOp;
+
+/* What an op sends. */
+typedef struct {
+    NetOp op;
+    guint ranks;
+    double bytes, sent_bytes; /* as in StepTraffic, of one op */
+} StepTransfer;
 
 /* Bytes of each kind that an op allocates (> 0) or frees (< 0) when it starts and when it ends. */
 typedef struct {
@@ -23,7 +31,9 @@ typedef struct {
 typedef struct {
     SimWork work;
     guint32 tag;
-    guint slot;
+    guint slot, port; /* the port only of collectives, which are not on the compute slot */
+    LlmSegment segment;
+    gboolean absent; /* a collective of a group of one: not run, its waits are its followers' */
     int waits[LLM_N_STREAMS - 1]; /* indices in the list; -1: none */
 } StepPriced;
 
@@ -55,12 +65,13 @@ typedef struct {
     const CostBook *cost;
     const NetBook *net;
     PlanP2p p2p;
-    GArray *ops;          /* of StepOp, by tag */
-    GArray *effects;      /* of StepEffect; the first is none */
-    GArray *classes;      /* of StepClass */
-    GArray *ranks;        /* of StepRank: those simulated */
-    GPtrArray *templates; /* owned SimTemplates */
-    GPtrArray *lowered;   /* owned StepLowered, one a class */
+    GArray *ops;                  /* of StepOp, by tag */
+    GArray *effects;              /* of StepEffect; the first is none */
+    GArray *transfers;            /* of StepTransfer; the first is none */
+    GArray *classes;              /* of StepClass */
+    GArray *ranks;                /* of StepRank: those simulated */
+    GPtrArray *templates;         /* owned SimTemplates */
+    GPtrArray *lowered;           /* owned StepLowered, one a class */
     struct StepMemoryLog *memory; /* owned */
     guint32 wire_tag, sync_tag, launch_tag;
 } StepBuild;
@@ -79,6 +90,10 @@ GArray *step_stages_on(const Schedule *schedule, guint pp_rank);
 /* price.c: ops with costs attached. */
 guint32 step_tag(StepBuild *b, const char *name, StepKind kind, CostBasis basis, double error_frac,
                  gboolean pipeline);
+/* The tag of an op like this one. */
+guint32 step_intern_op(StepBuild *b, const StepOp *op);
+/* The op's tag, with what it sends. */
+guint32 step_transfer_tag(StepBuild *b, StepOp op, StepTransfer transfer);
 /* Work that takes so long alone, or the longest that the engine takes: the run is then refused. */
 SimWork step_work(double ns);
 /* Adds a kernel, a memory-bound kernel or a collective to a template; returns the op's index. */
@@ -86,6 +101,23 @@ guint step_add_memory(StepBuild *b, SimTemplate *t, const char *name, StepKind k
                       CostMemoryKernel kernel, double bytes, gboolean pipeline);
 guint step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKind kind, guint slot,
                           guint port, NetOp op, NetGroup group, gint64 bytes, gboolean pipeline);
+/* The op list of a piece with costs, computed once for each class. */
+const GArray *step_priced(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recompute,
+                          LlmPass pass);
+guint step_stream_slot(LlmStream stream);
+/* piece.c: an op list that is added to a template segment by segment, in any order that its waits allow. */
+typedef struct {
+    const GArray *list; /* of StepPriced; borrowed */
+    guint *indices;     /* [list->len] in the template */
+    guint unlaunched;   /* ops whose launch the host has still to be charged with */
+    guint first, last;  /* in the template; first > last: none yet */
+} StepStrand;
+#define STEP_ALL_SEGMENTS ((1u << LLM_N_SEGMENTS) - 1)
+StepStrand step_strand_begin(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recompute,
+                             LlmPass pass);
+void step_strand_end(StepStrand *s);
+/* Those of the segments (bits 1 << LlmSegment) that are not there yet, in list order. */
+void step_strand_add(StepBuild *b, SimTemplate *t, StepStrand *s, guint segments);
 /* Appends the op list of a piece; returns the index of its first op. What compute ops count as follows from
  * the pass. */
 guint step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece,

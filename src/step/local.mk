@@ -11,6 +11,7 @@ libdtsim_a_SOURCES += \
 	%D%/memory_marks.c \
 	%D%/pair.c \
 	%D%/path.c \
+	%D%/piece.c \
 	%D%/price.c \
 	%D%/program.c \
 	%D%/result.c \

@@ -24,25 +24,6 @@ intern_effect(StepBuild *b, const StepEffect *effect)
     return b->effects->len - 1;
 }
 
-/* The tag of `op` with this effect instead of its own. */
-static guint32
-intern_op(StepBuild *b, const StepOp *op, guint effect)
-{
-    StepOp wanted = *op;
-    wanted.effect = effect;
-    if (effect == 0)
-        return step_tag(b, op->name, op->kind, op->basis, op->error_frac, op->pipeline);
-    for (guint i = 0; i < b->ops->len; i++) {
-        const StepOp *o = &g_array_index(b->ops, StepOp, i);
-        if (o->effect == effect && o->kind == wanted.kind && o->basis == wanted.basis &&
-            o->error_frac == wanted.error_frac && o->pipeline == wanted.pipeline &&
-            strcmp(o->name, wanted.name) == 0)
-            return i;
-    }
-    g_array_append_val(b->ops, wanted);
-    return b->ops->len - 1;
-}
-
 void
 step_mark(StepBuild *b, SimTemplate *t, guint op, StepMemory kind, gint64 start_bytes,
           gint64 end_bytes)
@@ -53,7 +34,8 @@ step_mark(StepBuild *b, SimTemplate *t, guint op, StepMemory kind, gint64 start_
     StepEffect effect = g_array_index(b->effects, StepEffect, marked.effect);
     effect.start[kind] += start_bytes;
     effect.end[kind] += end_bytes;
-    sim_template_set_tag(t, op, intern_op(b, &marked, intern_effect(b, &effect)));
+    marked.effect = intern_effect(b, &effect);
+    sim_template_set_tag(t, op, step_intern_op(b, &marked));
 }
 
 StepFootprint

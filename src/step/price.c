@@ -7,18 +7,45 @@
 #include "step/build.h"
 
 guint32
+step_intern_op(StepBuild *b, const StepOp *op)
+{
+    for (guint i = 0; i < b->ops->len; i++) {
+        const StepOp *o = &g_array_index(b->ops, StepOp, i);
+        if (o->kind == op->kind && o->basis == op->basis && o->error_frac == op->error_frac &&
+            o->pipeline == op->pipeline && o->effect == op->effect && o->transfer == op->transfer &&
+            strcmp(o->name, op->name) == 0)
+            return i;
+    }
+    g_array_append_vals(b->ops, op, 1);
+    return b->ops->len - 1;
+}
+
+guint32
 step_tag(StepBuild *b, const char *name, StepKind kind, CostBasis basis, double error_frac,
          gboolean pipeline)
 {
-    for (guint i = 0; i < b->ops->len; i++) {
-        const StepOp *op = &g_array_index(b->ops, StepOp, i);
-        if (op->effect == 0 && op->kind == kind && op->basis == basis &&
-            op->error_frac == error_frac && op->pipeline == pipeline && strcmp(op->name, name) == 0)
-            return i;
+    StepOp op = {.name = name,
+                 .kind = kind,
+                 .basis = basis,
+                 .error_frac = error_frac,
+                 .pipeline = !!pipeline};
+    return step_intern_op(b, &op);
+}
+
+guint32
+step_transfer_tag(StepBuild *b, StepOp op, StepTransfer transfer)
+{
+    for (guint i = 1; i < b->transfers->len && op.transfer == 0; i++) {
+        const StepTransfer *x = &g_array_index(b->transfers, StepTransfer, i);
+        if (x->op == transfer.op && x->ranks == transfer.ranks && x->bytes == transfer.bytes &&
+            x->sent_bytes == transfer.sent_bytes)
+            op.transfer = i;
     }
-    StepOp op = {name, kind, basis, error_frac, pipeline, 0};
-    g_array_append_val(b->ops, op);
-    return b->ops->len - 1;
+    if (op.transfer == 0) {
+        op.transfer = b->transfers->len;
+        g_array_append_val(b->transfers, transfer);
+    }
+    return step_intern_op(b, &op);
 }
 
 SimWork
@@ -42,16 +69,37 @@ step_add_memory(StepBuild *b, SimTemplate *t, const char *name, StepKind kind,
                             step_tag(b, name, kind, time.basis, time.error_frac, pipeline));
 }
 
+/* A collective's work and tag. */
+static SimWork
+net_work(NetTime time)
+{
+    SimWork work = plain_work(time.time);
+    work.load[NET_LOAD_NVLINK] = time.nvlink_bytes;
+    work.load[NET_LOAD_NIC] = time.nic_bytes;
+    return work;
+}
+
+static guint32
+net_tag(StepBuild *b, const char *name, StepKind kind, NetTime time, gboolean pipeline,
+        StepTransfer transfer)
+{
+    StepOp op = {.name = name,
+                 .kind = kind,
+                 .basis = time.time.basis,
+                 .error_frac = time.time.error_frac,
+                 .pipeline = !!pipeline};
+    return transfer.ranks > 1 ? step_transfer_tag(b, op, transfer) : step_intern_op(b, &op);
+}
+
 guint
 step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKind kind, guint slot,
                     guint port, NetOp op, NetGroup group, gint64 bytes, gboolean pipeline)
 {
     NetTime time = net_collective(b->net, op, group, bytes);
-    SimWork work = plain_work(time.time);
-    work.load[NET_LOAD_NVLINK] = time.nvlink_bytes;
-    work.load[NET_LOAD_NIC] = time.nic_bytes;
-    guint index = sim_template_add(
-        t, slot, work, step_tag(b, name, kind, time.time.basis, time.time.error_frac, pipeline));
+    StepTransfer transfer = {op, group.ranks, (double)bytes,
+                             net_ring_bytes(op, group.ranks, (double)bytes)};
+    guint index =
+        sim_template_add(t, slot, net_work(time), net_tag(b, name, kind, time, pipeline, transfer));
     sim_template_join(t, index, SIM_JOIN_ALL, port, FALSE);
     return index;
 }
@@ -66,19 +114,79 @@ kernel_time(const StepBuild *b, const LlmOp *op)
     return cost_memory(b->cost, op->memory.kernel, op->memory.bytes);
 }
 
+/* Whom the collectives of an op list are with. */
+static const struct {
+    PlanGroup group;
+    guint port;
+} groups[LLM_N_GROUPS] = {
+    [LLM_GROUP_TP] = {PLAN_GROUP_TP, STEP_PORT_TP},
+    [LLM_GROUP_CP] = {PLAN_GROUP_CP, STEP_PORT_CP},
+    [LLM_GROUP_CP_INNER] = {PLAN_GROUP_CP_INNER, STEP_PORT_CP_INNER},
+    [LLM_GROUP_CP_OUTER] = {PLAN_GROUP_CP_OUTER, STEP_PORT_CP_OUTER},
+    [LLM_GROUP_EP] = {PLAN_GROUP_EP, STEP_PORT_EP},
+    [LLM_GROUP_ETP] = {PLAN_GROUP_ETP, STEP_PORT_ETP},
+};
+static const struct {
+    guint slot;
+    StepKind kind;
+} streams[LLM_N_STREAMS] = {
+    [LLM_STREAM_COMPUTE] = {STEP_SLOT_COMPUTE, STEP_COMPUTE},
+    [LLM_STREAM_TP] = {STEP_SLOT_TP, STEP_TP},
+    [LLM_STREAM_CP] = {STEP_SLOT_CP, STEP_CP},
+    [LLM_STREAM_EP] = {STEP_SLOT_EP, STEP_EP},
+};
+
+guint
+step_stream_slot(LlmStream stream)
+{
+    return streams[stream].slot;
+}
+
+/* DeepEP's exchange (SPEC.md 7.6). With n ranks on N nodes, R on each, a rank sends one copy of a token for each
+ * rank and one for each node that has experts of it, its own included: `bytes` and `node_bytes` in all. Evenly
+ * spread, (N-1)/N of node_bytes leave the node, through the NICs of its R ranks; there they arrive at the GPU
+ * with the sender's place in its node, which passes copies on. So of all copies those for that place, 1/R,
+ * take no NVLink, whichever node they came from: (R-1)/R of bytes go through a rank's port. On one node that
+ * is (n-1)/n. */
+static NetTime
+price_exchange(const StepBuild *b, NetGroup group, double bytes, double node_bytes,
+               double *ret_sent)
+{
+    double per_node = group.ranks_per_node, nodes = group.nodes;
+    double nvlink = bytes * (per_node - 1.0) / per_node;
+    double network = node_bytes * (nodes - 1.0) / nodes;
+    *ret_sent = nvlink + network;
+    return net_exchange(b->net, group, nvlink, network * per_node / MAX(group.nics, 1u));
+}
+
+static void
+price_collective(StepBuild *b, const StepClass *class, const LlmOp *op, StepPriced *priced)
+{
+    NetGroup group = class->group[groups[op->collective.group].group];
+    double bytes = (double)op->collective.bytes;
+    StepTransfer transfer = {op->collective.op, group.ranks, bytes,
+                             net_ring_bytes(op->collective.op, group.ranks, bytes)};
+    NetTime time = op->collective.node_bytes > 0
+                       ? price_exchange(b, group, bytes, (double)op->collective.node_bytes,
+                                        &transfer.sent_bytes)
+                       : net_collective(b->net, op->collective.op, group, op->collective.bytes);
+    priced->port = groups[op->collective.group].port;
+    priced->absent = group.ranks == 1;
+    priced->work = net_work(time);
+    priced->tag = net_tag(b, op->name, streams[op->stream].kind, time, TRUE, transfer);
+}
+
 static StepPriced
 price(StepBuild *b, const StepClass *class, const LlmOp *op, StepKind compute_kind)
 {
-    StepPriced priced = {.slot = STEP_SLOT_COMPUTE,
-                         .waits = {op->waits[0], op->waits[1], op->waits[2]}};
+    StepPriced priced = {.slot = streams[op->stream].slot, .segment = op->segment};
+    for (guint w = 0; w < G_N_ELEMENTS(priced.waits); w++)
+        priced.waits[w] = op->waits[w];
     if (op->kind == LLM_OP_COLLECTIVE) {
-        NetTime time = net_collective(b->net, op->collective.op, class->tp, op->collective.bytes);
-        priced.slot = STEP_SLOT_TP;
-        priced.work = plain_work(time.time);
-        priced.work.load[NET_LOAD_NVLINK] = time.nvlink_bytes;
-        priced.work.load[NET_LOAD_NIC] = time.nic_bytes;
-        priced.tag = step_tag(b, op->name, STEP_TP, time.time.basis, time.time.error_frac, TRUE);
+        g_assert(op->stream != LLM_STREAM_COMPUTE);
+        price_collective(b, class, op, &priced);
     } else {
+        g_assert(op->stream == LLM_STREAM_COMPUTE);
         CostTime time = kernel_time(b, op);
         priced.work = plain_work(time);
         priced.tag = step_tag(b, op->name, compute_kind, time.basis, time.error_frac, TRUE);
@@ -86,10 +194,10 @@ price(StepBuild *b, const StepClass *class, const LlmOp *op, StepKind compute_ki
     return priced;
 }
 
-/* The op list of a piece with costs, computed once for each class. */
-static const GArray *
-priced_piece(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recompute, LlmPass pass)
+const GArray *
+step_priced(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recompute, LlmPass pass)
 {
+    recompute = MIN(recompute, LLM_RECOMPUTE_FULL);
     GArray **place = &class->priced[piece][recompute][pass];
     if (*place)
         return *place;
@@ -106,91 +214,11 @@ priced_piece(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recomp
     return *place = list;
 }
 
-/* First and last compute op of a list; FALSE when it has none. */
-static gboolean
-find_compute(const GArray *list, guint *ret_first, guint *ret_last)
-{
-    gboolean any = FALSE;
-    for (guint i = 0; i < list->len; i++) {
-        if (g_array_index(list, StepPriced, i).slot != STEP_SLOT_COMPUTE)
-            continue;
-        if (!any)
-            *ret_first = i;
-        *ret_last = i;
-        any = TRUE;
-    }
-    return any;
-}
-
-static void
-add_waits(SimTemplate *t, const StepPriced *op, const guint *indices, guint i)
-{
-    if (op->slot == STEP_SLOT_TP)
-        sim_template_join(t, indices[i], SIM_JOIN_ALL, STEP_PORT_TP, FALSE);
-    gboolean waits = FALSE;
-    for (guint w = 0; w < G_N_ELEMENTS(op->waits); w++)
-        if (op->waits[w] >= 0) {
-            sim_template_wait_op(t, indices[i], indices[op->waits[w]]);
-            waits = TRUE;
-        }
-    if (!waits && op->slot == STEP_SLOT_TP)
-        sim_template_wait_slot(t, indices[i], STEP_SLOT_COMPUTE);
-}
-
-/* With a host that waits for each kernel nothing overlaps: launch, run, launch, run. */
-static guint
-add_piece_blocking(StepBuild *b, SimTemplate *t, const GArray *list)
-{
-    guint base = sim_template_n_ops(t);
-    SimWork launch = step_work((double)b->plan->system->launch_ns);
-    for (guint i = 0; i < list->len; i++) {
-        const StepPriced *op = &g_array_index(list, StepPriced, i);
-        guint host = sim_template_add(t, STEP_SLOT_COMPUTE, launch, b->launch_tag);
-        sim_template_wait_slot(t, host, STEP_SLOT_TP);
-        guint index = sim_template_add(t, op->slot, op->work, op->tag);
-        if (op->slot != STEP_SLOT_TP)
-            continue;
-        sim_template_join(t, index, SIM_JOIN_ALL, STEP_PORT_TP, FALSE);
-        sim_template_wait_slot(t, index, STEP_SLOT_COMPUTE);
-    }
-    return base;
-}
-
-/* The host launches kernels one after the other and runs ahead of the GPU, as far as no synchronise
- * stops it.  A piece starts when the host is done with the one before, and ends not before all of its
- * own kernels are launched: so small kernels take the host's time, large ones their own. */
-guint
-step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece,
-               LlmRecompute recompute, LlmPass pass)
-{
-    const GArray *list = priced_piece(b, class, piece, recompute, pass);
-    if (b->plan->system->launch_blocking)
-        return add_piece_blocking(b, t, list);
-    guint base = sim_template_n_ops(t), first = 0, last = 0;
-    gboolean any = find_compute(list, &first, &last);
-    g_autofree guint *indices = g_new(guint, list->len + 1);
-    for (guint i = 0; i < list->len; i++) {
-        const StepPriced *op = &g_array_index(list, StepPriced, i);
-        guint host = 0;
-        if (any && i == last) {
-            SimWork launches = step_work((double)b->plan->system->launch_ns * list->len);
-            host = sim_template_add(t, STEP_SLOT_HOST, launches, b->launch_tag);
-        }
-        indices[i] = sim_template_add(t, op->slot, op->work, op->tag);
-        add_waits(t, op, indices, i);
-        if (any && i == last)
-            sim_template_wait_op(t, indices[i], host);
-        if (any && i == first && first != last)
-            sim_template_wait_slot(t, indices[i], STEP_SLOT_HOST);
-    }
-    return list->len > 0 ? indices[0] : base;
-}
-
 static double
 piece_flops(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recompute, LlmPass pass)
 {
-    priced_piece(b, class, piece, recompute, pass);
-    return class->flops[piece][recompute][pass];
+    step_priced(b, class, piece, recompute, pass);
+    return class->flops[piece][MIN(recompute, LLM_RECOMPUTE_FULL)][pass];
 }
 
 /* Of a piece with what runs again before its backward. */
@@ -231,8 +259,5 @@ step_wire_work(StepBuild *b, const StepClass *class, guint replica, guint bounda
         g_array_index(class->boundary_local, gboolean, replica * b->schedule->n_stages + boundary);
     gint64 bytes = plan_p2p_bytes(b->plan);
     NetTime time = net_point_to_point(b->net, local, bytes);
-    SimWork work = plain_work(time.time);
-    work.load[NET_LOAD_NVLINK] = time.nvlink_bytes;
-    work.load[NET_LOAD_NIC] = time.nic_bytes;
-    return work;
+    return net_work(time);
 }

@@ -74,6 +74,7 @@ step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const 
         .p2p = plan->spec.p2p,
         .ops = g_array_new(FALSE, TRUE, sizeof(StepOp)),
         .effects = g_array_new(FALSE, TRUE, sizeof(StepEffect)),
+        .transfers = g_array_new(FALSE, TRUE, sizeof(StepTransfer)),
         .classes = g_array_new(FALSE, TRUE, sizeof(StepClass)),
         .ranks = g_array_new(FALSE, TRUE, sizeof(StepRank)),
         .templates = g_ptr_array_new_with_free_func((GDestroyNotify)sim_template_free),
@@ -81,6 +82,7 @@ step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const 
     };
     g_array_set_clear_func(b->classes, step_class_clear);
     g_array_set_size(b->effects, 1);
+    g_array_set_size(b->transfers, 1);
 }
 
 void
@@ -88,6 +90,7 @@ step_build_clear(StepBuild *b)
 {
     g_array_unref(b->ops);
     g_array_unref(b->effects);
+    g_array_unref(b->transfers);
     step_memory_log_free(b->memory);
     g_array_unref(b->classes);
     g_array_unref(b->ranks);
