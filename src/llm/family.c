@@ -23,6 +23,38 @@
     [LLM_KEY_VOCAB] = {"vocab_size"}, [LLM_KEY_POSITIONS] = {"max_position_embeddings"},           \
     [LLM_KEY_TIED] = {"tie_word_embeddings"}
 
+#define MOE_NAMES(experts)                                                                         \
+    [LLM_KEY_EXPERTS] = {experts}, [LLM_KEY_EXPERTS_PER_TOKEN] = {"num_experts_per_tok"},          \
+    [LLM_KEY_EXPERT_FFN] = {"moe_intermediate_size"}
+
+#define MLA_NAMES                                                                                  \
+    [LLM_KEY_Q_LORA] = {"q_lora_rank"}, [LLM_KEY_KV_LORA] = {"kv_lora_rank"},                      \
+    [LLM_KEY_QK_NOPE] = {"qk_nope_head_dim"}, [LLM_KEY_QK_ROPE] = {"qk_rope_head_dim"},            \
+    [LLM_KEY_V_DIM] = {"v_head_dim"}
+
+#define DEEPSEEK_NAMES                                                                             \
+    COMMON_NAMES, [LLM_KEY_KV_HEADS] = {"num_key_value_heads"},                                    \
+                  MOE_NAMES("n_routed_experts"), [LLM_KEY_SHARED_EXPERTS] = {"n_shared_experts"},  \
+                  [LLM_KEY_DENSE_LAYERS] = {"first_k_dense_replace"},                              \
+                  MLA_NAMES, [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}
+
+#define QWEN_MOE_NAMES                                                                             \
+    GROUPED_NAMES, MOE_NAMES("num_experts"), [LLM_KEY_MOE_EVERY] = {"decoder_sparse_step"},        \
+                                             [LLM_KEY_WINDOW] = {"sliding_window"}
+
+#define LLAMA4_NAMES                                                                               \
+    [LLM_KEY_LAYERS] = {"num_hidden_layers"}, [LLM_KEY_HIDDEN] = {"hidden_size"},                  \
+    [LLM_KEY_HEADS] = {"num_attention_heads"}, [LLM_KEY_KV_HEADS] = {"num_key_value_heads"},       \
+    [LLM_KEY_HEAD_DIM] = {"head_dim"}, [LLM_KEY_FFN] = {"intermediate_size_mlp"},                  \
+    [LLM_KEY_VOCAB] = {"vocab_size"}, [LLM_KEY_POSITIONS] = {"max_position_embeddings"},           \
+    [LLM_KEY_TIED] = {"tie_word_embeddings"}, [LLM_KEY_EXPERTS] = {"num_local_experts"},           \
+    [LLM_KEY_EXPERTS_PER_TOKEN] = {"num_experts_per_tok"},                                         \
+    [LLM_KEY_EXPERT_FFN] = {"intermediate_size"},                                                  \
+    [LLM_KEY_MOE_EVERY] = {"interleave_moe_layer_step"},                                           \
+    [LLM_KEY_WINDOW] = {"attention_chunk_size"},                                                   \
+    [LLM_KEY_GLOBAL_EVERY] = {"no_rope_layer_interval"},                                           \
+    [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}
+
 #define GROUPED_NAMES                                                                              \
     COMMON_NAMES, [LLM_KEY_KV_HEADS] = {"num_key_value_heads"}, [LLM_KEY_HEAD_DIM] = {"head_dim"}
 
@@ -30,6 +62,13 @@
 #define SIZES_NEEDED                                                                               \
     [LLM_KEY_LAYERS] = NEEDED, [LLM_KEY_HIDDEN] = NEEDED, [LLM_KEY_HEADS] = NEEDED,                \
     [LLM_KEY_VOCAB] = NEEDED
+
+#define LLAMA4_SIZES                                                                               \
+    SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 8, [LLM_KEY_HEAD_DIM] = 128, [LLM_KEY_FFN] = 16384,         \
+                  [LLM_KEY_EXPERT_FFN] = 8192, [LLM_KEY_POSITIONS] = 131072,                       \
+                  [LLM_KEY_EXPERTS] = 16, [LLM_KEY_EXPERTS_PER_TOKEN] = 1,                         \
+                  [LLM_KEY_SHARED_EXPERTS] = 1, [LLM_KEY_MOE_EVERY] = 1,                           \
+                  [LLM_KEY_GLOBAL_EVERY] = 4, [LLM_KEY_WINDOW] = 8192
 
 /* LayerNorm and a bias in every linear layer but the head. */
 #define BIASED .norm = LLM_NORM_LAYER, .qkv_bias = TRUE, .out_bias = TRUE, .mlp_bias = TRUE
@@ -53,6 +92,31 @@ static const LlmFamily families[] = {
                    .final_norm = TRUE},
     },
     {
+        .model_type = "deepseek_v2",
+        .names = {DEEPSEEK_NAMES},
+        .fallback =
+            {SIZES_NEEDED, [LLM_KEY_FFN] = NEEDED, [LLM_KEY_MOE_EVERY] = 1,
+             [LLM_KEY_EXPERTS_PER_TOKEN] = NEEDED, [LLM_KEY_EXPERT_FFN] = NEEDED,
+             [LLM_KEY_KV_LORA] = 512, [LLM_KEY_Q_LORA] = 1536, [LLM_KEY_QK_NOPE] = 128,
+             [LLM_KEY_QK_ROPE] = 64, [LLM_KEY_V_DIM] = 128, [LLM_KEY_POSITIONS] = 2048,
+             [LLM_KEY_EXPERTS] = 64, [LLM_KEY_SHARED_EXPERTS] = 2, [LLM_KEY_DENSE_LAYERS] = 0},
+        .equals_one = "moe_layer_freq",
+        .traits = {LLAMA_LIKE},
+    },
+    {
+        /* The router's weight more per expert balances their load without a loss of its own. */
+        .model_type = "deepseek_v3",
+        .names = {DEEPSEEK_NAMES, [LLM_KEY_MTP] = {"num_nextn_predict_layers"}},
+        .fallback =
+            {SIZES_NEEDED, [LLM_KEY_FFN] = NEEDED, [LLM_KEY_MOE_EVERY] = 1,
+             [LLM_KEY_EXPERTS_PER_TOKEN] = NEEDED, [LLM_KEY_EXPERT_FFN] = NEEDED,
+             [LLM_KEY_KV_LORA] = 512, [LLM_KEY_Q_LORA] = 1536, [LLM_KEY_QK_NOPE] = 128,
+             [LLM_KEY_QK_ROPE] = 64, [LLM_KEY_V_DIM] = 128, [LLM_KEY_POSITIONS] = 4096,
+             [LLM_KEY_EXPERTS] = 256, [LLM_KEY_SHARED_EXPERTS] = 1, [LLM_KEY_DENSE_LAYERS] = 3},
+        .equals_one = "moe_layer_freq",
+        .traits = {LLAMA_LIKE, .router_bias = TRUE},
+    },
+    {
         .model_type = "gemma",
         .names = {GROUPED_NAMES, [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
         .fallback = {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 16, [LLM_KEY_HEAD_DIM] = 256,
@@ -63,9 +127,9 @@ static const LlmFamily families[] = {
         .model_type = "gemma2",
         .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"},
                   [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
-        .fallback = {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 4, [LLM_KEY_HEAD_DIM] = 256,
-                     [LLM_KEY_FFN] = NEEDED, [LLM_KEY_POSITIONS] = 8192},
-        .window_in_some_layers = TRUE,
+        .fallback =
+            {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 4, [LLM_KEY_HEAD_DIM] = 256, [LLM_KEY_FFN] = NEEDED,
+             [LLM_KEY_POSITIONS] = 8192, [LLM_KEY_GLOBAL_EVERY] = 2, [LLM_KEY_WINDOW] = 4096},
         .traits = {LLAMA_LIKE, .tied = TRUE, .post_norms = TRUE},
     },
     {
@@ -73,6 +137,7 @@ static const LlmFamily families[] = {
          * defaults. */
         .model_type = "gemma3",
         .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"},
+                  [LLM_KEY_GLOBAL_EVERY] = {"sliding_window_pattern", "_sliding_window_pattern"},
                   [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
         .fallback = {[LLM_KEY_LAYERS] = NEEDED,
                      [LLM_KEY_HIDDEN] = NEEDED,
@@ -81,13 +146,15 @@ static const LlmFamily families[] = {
                      [LLM_KEY_KV_HEADS] = 4,
                      [LLM_KEY_HEAD_DIM] = 256,
                      [LLM_KEY_VOCAB] = 262208,
-                     [LLM_KEY_POSITIONS] = 131072},
-        .window_in_some_layers = TRUE,
+                     [LLM_KEY_POSITIONS] = 131072,
+                     [LLM_KEY_GLOBAL_EVERY] = 6,
+                     [LLM_KEY_WINDOW] = 4096},
         .traits = {LLAMA_LIKE, .tied = TRUE, .post_norms = TRUE, .qk_norm = TRUE},
     },
     {
         .model_type = "gemma3_text",
         .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"},
+                  [LLM_KEY_GLOBAL_EVERY] = {"sliding_window_pattern", "_sliding_window_pattern"},
                   [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
         .fallback = {[LLM_KEY_LAYERS] = NEEDED,
                      [LLM_KEY_HIDDEN] = NEEDED,
@@ -96,19 +163,32 @@ static const LlmFamily families[] = {
                      [LLM_KEY_KV_HEADS] = 4,
                      [LLM_KEY_HEAD_DIM] = 256,
                      [LLM_KEY_VOCAB] = 262208,
-                     [LLM_KEY_POSITIONS] = 131072},
-        .window_in_some_layers = TRUE,
+                     [LLM_KEY_POSITIONS] = 131072,
+                     [LLM_KEY_GLOBAL_EVERY] = 6,
+                     [LLM_KEY_WINDOW] = 4096},
         .traits = {LLAMA_LIKE, .tied = TRUE, .post_norms = TRUE, .qk_norm = TRUE},
     },
     {
-        /* Megatron-LM's GPT: GPT-2's layer in any size, perhaps untied or with grouped queries. */
+        /* Megatron-LM's GPT: GPT-2's layer in any size, perhaps untied, with grouped queries or latent
+         * attention, experts, prediction modules, RMSNorm, SwiGLU, rotary positions. */
         .model_type = "gpt",
-        .names = {GPT2_NAMES, [LLM_KEY_KV_HEADS] = {"num_key_value_heads"},
-                  [LLM_KEY_HEAD_DIM] = {"head_dim"}},
-        .fallback = {SIZES_NEEDED, [LLM_KEY_POSITIONS] = 2048},
+        .names =
+            {GPT2_NAMES, [LLM_KEY_KV_HEADS] = {"num_key_value_heads"},
+             [LLM_KEY_HEAD_DIM] = {"head_dim"},
+             MOE_NAMES("num_experts"), [LLM_KEY_SHARED_FFN] = {"shared_expert_intermediate_size"},
+             [LLM_KEY_DENSE_LAYERS] = {"first_k_dense_replace"},
+             [LLM_KEY_MOE_EVERY] = {"decoder_sparse_step"},
+             MLA_NAMES, [LLM_KEY_MTP] = {"num_nextn_predict_layers", "mtp_num_layers"},
+             [LLM_KEY_QKV_BIAS] = {"add_qkv_bias"}, [LLM_KEY_ALL_BIAS] = {"add_bias_linear"},
+             [LLM_KEY_ROUTER_BIAS] = {"moe_router_enable_expert_bias"},
+             [LLM_KEY_GATED] = {"swiglu"}, [LLM_KEY_RMS_NORM] = {"rms_norm"},
+             [LLM_KEY_ROTARY] = {"rotary"}, [LLM_KEY_QK_NORM] = {"qk_layernorm"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_POSITIONS] = 2048, [LLM_KEY_MOE_EVERY] = 1,
+                     [LLM_KEY_EXPERTS_PER_TOKEN] = NEEDED},
         .dropout = {"resid_pdrop", "embd_pdrop", "attn_pdrop"},
         .dropout_fallback = 0.1,
-        .traits = {BIASED, .position = LLM_POSITION_LEARNED, .tied = TRUE, .final_norm = TRUE},
+        .traits = {BIASED, .expert_bias = TRUE, .position = LLM_POSITION_LEARNED, .tied = TRUE,
+                   .final_norm = TRUE},
     },
     {
         .model_type = "gpt2",
@@ -128,6 +208,32 @@ static const LlmFamily families[] = {
                    .final_norm = TRUE},
     },
     {
+        .model_type = "gpt_oss",
+        .names =
+            {GROUPED_NAMES, [LLM_KEY_EXPERTS] = {"num_local_experts"},
+             [LLM_KEY_EXPERTS_PER_TOKEN] = {"num_experts_per_tok", "experts_per_token"},
+             [LLM_KEY_WINDOW] = {"sliding_window"}, [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
+        .fallback =
+            {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 8, [LLM_KEY_HEAD_DIM] = 64, [LLM_KEY_FFN] = NEEDED,
+             [LLM_KEY_POSITIONS] = 131072, [LLM_KEY_EXPERTS] = 128, [LLM_KEY_EXPERTS_PER_TOKEN] = 4,
+             [LLM_KEY_MOE_EVERY] = 1, [LLM_KEY_GLOBAL_EVERY] = 2, [LLM_KEY_WINDOW] = 128},
+        .traits = {LLAMA_LIKE, .qkv_bias = TRUE, .out_bias = TRUE, .router_bias = TRUE,
+                   .expert_bias = TRUE, .attention_sinks = TRUE},
+    },
+    {
+        /* DeepSeek-V3's code in other sizes. */
+        .model_type = "kimi_k2",
+        .names = {DEEPSEEK_NAMES, [LLM_KEY_MTP] = {"num_nextn_predict_layers"}},
+        .fallback =
+            {SIZES_NEEDED, [LLM_KEY_FFN] = NEEDED, [LLM_KEY_MOE_EVERY] = 1,
+             [LLM_KEY_EXPERTS_PER_TOKEN] = NEEDED, [LLM_KEY_EXPERT_FFN] = NEEDED,
+             [LLM_KEY_KV_LORA] = 512, [LLM_KEY_Q_LORA] = 1536, [LLM_KEY_QK_NOPE] = 128,
+             [LLM_KEY_QK_ROPE] = 64, [LLM_KEY_V_DIM] = 128, [LLM_KEY_POSITIONS] = 131072,
+             [LLM_KEY_EXPERTS] = 384, [LLM_KEY_SHARED_EXPERTS] = 1, [LLM_KEY_DENSE_LAYERS] = 1},
+        .equals_one = "moe_layer_freq",
+        .traits = {LLAMA_LIKE, .router_bias = TRUE},
+    },
+    {
         .model_type = "llama",
         .names = {GROUPED_NAMES, [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"},
                   [LLM_KEY_MLP_BIAS] = {"mlp_bias"}},
@@ -135,10 +241,38 @@ static const LlmFamily families[] = {
         .traits = {LLAMA_LIKE},
     },
     {
+        /* Its text part stands under "text_config". One shared expert, as wide as a routed one; every fourth
+         * layer sees the whole sequence. The norm of queries and keys has no weights. */
+        .model_type = "llama4",
+        .names = {LLAMA4_NAMES},
+        .fallback = {LLAMA4_SIZES},
+        .moe_list = "moe_layers",
+        .local_list = "no_rope_layers",
+        .traits = {LLAMA_LIKE, .window_is_chunk = TRUE},
+    },
+    {
+        .model_type = "llama4_text",
+        .names = {LLAMA4_NAMES},
+        .fallback = {LLAMA4_SIZES},
+        .moe_list = "moe_layers",
+        .local_list = "no_rope_layers",
+        .traits = {LLAMA_LIKE, .window_is_chunk = TRUE},
+    },
+    {
         .model_type = "mistral",
         .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"}},
         .fallback = {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 8, [LLM_KEY_FFN] = NEEDED,
                      [LLM_KEY_POSITIONS] = 131072, [LLM_KEY_WINDOW] = 4096},
+        .traits = {LLAMA_LIKE},
+    },
+    {
+        .model_type = "mixtral",
+        .names = {GROUPED_NAMES, [LLM_KEY_EXPERTS] = {"num_local_experts"},
+                  [LLM_KEY_EXPERTS_PER_TOKEN] = {"num_experts_per_tok"},
+                  [LLM_KEY_WINDOW] = {"sliding_window"}},
+        .fallback = {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 8, [LLM_KEY_FFN] = NEEDED,
+                     [LLM_KEY_POSITIONS] = 131072, [LLM_KEY_EXPERTS] = 8,
+                     [LLM_KEY_EXPERTS_PER_TOKEN] = 2, [LLM_KEY_MOE_EVERY] = 1},
         .traits = {LLAMA_LIKE},
     },
     {
@@ -169,6 +303,18 @@ static const LlmFamily families[] = {
         .traits = {LLAMA_LIKE, .qkv_bias = TRUE},
     },
     {
+        .model_type = "qwen2_moe",
+        .names = {QWEN_MOE_NAMES, [LLM_KEY_SHARED_FFN] = {"shared_expert_intermediate_size"},
+                  [LLM_KEY_QKV_BIAS] = {"qkv_bias"}},
+        .fallback =
+            {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 16, [LLM_KEY_FFN] = 5632,
+             [LLM_KEY_POSITIONS] = 32768, [LLM_KEY_EXPERTS] = 60, [LLM_KEY_EXPERTS_PER_TOKEN] = 4,
+             [LLM_KEY_EXPERT_FFN] = 1408, [LLM_KEY_SHARED_FFN] = 5632, [LLM_KEY_MOE_EVERY] = 1},
+        .window_switch = "use_sliding_window",
+        .dense_list = "mlp_only_layers",
+        .traits = {LLAMA_LIKE, .qkv_bias = TRUE, .shared_gate = TRUE},
+    },
+    {
         .model_type = "qwen3",
         .names = {GROUPED_NAMES, [LLM_KEY_WINDOW] = {"sliding_window"},
                   [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
@@ -177,11 +323,24 @@ static const LlmFamily families[] = {
         .window_switch = "use_sliding_window",
         .traits = {LLAMA_LIKE, .qk_norm = TRUE},
     },
+    {
+        .model_type = "qwen3_moe",
+        .names = {QWEN_MOE_NAMES, [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}},
+        .fallback =
+            {SIZES_NEEDED, [LLM_KEY_KV_HEADS] = 4, [LLM_KEY_FFN] = 6144,
+             [LLM_KEY_POSITIONS] = 32768, [LLM_KEY_EXPERTS] = 128, [LLM_KEY_EXPERTS_PER_TOKEN] = 8,
+             [LLM_KEY_EXPERT_FFN] = 768, [LLM_KEY_MOE_EVERY] = 1},
+        .window_switch = "use_sliding_window",
+        .dense_list = "mlp_only_layers",
+        .traits = {LLAMA_LIKE, .qk_norm = TRUE},
+    },
 };
 
-static const char *const names[] = {"bloom", "gemma", "gemma2",   "gemma3", "gemma3_text",
-                                    "gpt",   "gpt2",  "gpt_neox", "llama",  "mistral",
-                                    "opt",   "qwen2", "qwen3",    NULL};
+static const char *const names[] = {
+    "bloom",       "deepseek_v2", "deepseek_v3", "gemma",     "gemma2",  "gemma3",
+    "gemma3_text", "gpt",         "gpt2",        "gpt_neox",  "gpt_oss", "kimi_k2",
+    "llama",       "llama4",      "llama4_text", "mistral",   "mixtral", "opt",
+    "qwen2",       "qwen2_moe",   "qwen3",       "qwen3_moe", NULL};
 G_STATIC_ASSERT(G_N_ELEMENTS(names) == G_N_ELEMENTS(families) + 1);
 
 const LlmFamily *
@@ -231,9 +390,14 @@ llm_family_key_names(const LlmFamily *family)
         g_ptr_array_add(all, (gpointer)family->window_switch);
         g_ptr_array_add(all, (gpointer) "max_window_layers");
     }
-    if (family->equals_hidden != NULL) {
-        g_ptr_array_add(all, (gpointer)family->equals_hidden);
+    const char *const others[] = {family->equals_hidden, family->equals_one, family->dense_list,
+                                  family->moe_list, family->local_list};
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
+        if (others[i] != NULL) {
+            g_ptr_array_add(all, (gpointer)others[i]);
+        }
     }
+    g_ptr_array_add(all, (gpointer) "layer_types");
     g_ptr_array_add(all, NULL);
     return all;
 }

@@ -4,16 +4,10 @@
 #include "llm/read.h"
 
 #include "conf/complaint.h"
+#include "llm/read_layers.h"
 #include "llm/refuse.h"
 
 #include <string.h>
-
-/* Where the keys of the text model are, and whose they are. */
-typedef struct {
-    const ConfJson *document; /* the whole file, for messages */
-    const ConfJson *text;     /* the file itself, or its "text_config" */
-    const LlmFamily *family;
-} Source;
 
 /* --- overrides ------------------------------------------------------------------------------ */
 
@@ -41,7 +35,7 @@ override_value(const char *text)
 }
 
 static gboolean
-apply_override(const Source *source, const char *assignment, GError **error)
+apply_override(const LlmSource *source, const char *assignment, GError **error)
 {
     const char *equals = strchr(assignment, '=');
     if (!g_str_has_prefix(assignment, "model.") || equals == NULL || equals == assignment + 6) {
@@ -71,83 +65,9 @@ apply_override(const Source *source, const char *assignment, GError **error)
     return TRUE;
 }
 
-/* --- single keys ---------------------------------------------------------------------------- */
-
-/* The name under which the key stands in the file, or NULL. Two that disagree are an error. */
-static gboolean
-find_name(const Source *source, LlmKey key, const char **ret_name, GError **error)
-{
-    JsonObject *object = conf_json_root(source->text);
-    const char *const *names = source->family->names[key];
-    const char *found = NULL;
-    for (guint i = 0; i < LLM_N_ALIASES && names[i] != NULL; i++) {
-        if (!json_object_has_member(object, names[i])) {
-            continue;
-        }
-        if (found == NULL || !conf_json_has(source->text, found)) {
-            found = names[i];
-        } else if (conf_json_has(source->text, names[i]) &&
-                   !json_node_equal(json_object_get_member(object, found),
-                                    json_object_get_member(object, names[i]))) {
-            conf_json_complain(source->text, names[i], error,
-                               "differs from '%s', which means the same; write only one of them",
-                               found);
-            return FALSE;
-        }
-    }
-    *ret_name = found;
-    return TRUE;
-}
-
-static gboolean
-read_size(const Source *source, LlmKey key, gint64 *ret, GError **error)
-{
-    const char *name = NULL;
-    if (!find_name(source, key, &name, error)) {
-        return FALSE;
-    }
-    gint64 fallback = source->family->fallback[key];
-    if (name == NULL || (fallback == LLM_FALLBACK_NEEDED && !conf_json_has(source->text, name))) {
-        *ret = MAX(fallback, 0);
-        const char *needed = source->family->names[key][0];
-        return fallback != LLM_FALLBACK_NEEDED ||
-               conf_json_need_int(source->text, needed, ret, error);
-    }
-    if (!conf_json_has(source->text, name)) {
-        /* null says: no window, as many as heads, hidden / heads; elsewhere the same as absent. */
-        gboolean says = key == LLM_KEY_WINDOW || key == LLM_KEY_KV_HEADS || key == LLM_KEY_HEAD_DIM;
-        *ret = says ? 0 : fallback;
-        return TRUE;
-    }
-    gint64 value = 0;
-    if (!conf_json_need_int(source->text, name, &value, error)) {
-        return FALSE;
-    }
-    if (value < 1 || value > G_MAXINT32) {
-        conf_json_complain(source->text, name, error,
-                           "%" G_GINT64_FORMAT
-                           " is out of range; write a whole number from 1 to %d",
-                           value, G_MAXINT32);
-        return FALSE;
-    }
-    *ret = value;
-    return TRUE;
-}
-
-/* Leaves *value alone when the key is absent. */
-static gboolean
-read_bool(const Source *source, LlmKey key, gboolean *value, GError **error)
-{
-    const char *name = NULL;
-    if (!find_name(source, key, &name, error)) {
-        return FALSE;
-    }
-    return name == NULL || conf_json_bool(source->text, name, *value, value, error);
-}
-
 /* Trained with dropout if any of the family's probabilities is above 0. */
 static gboolean
-read_dropout(const Source *source, gboolean *ret, GError **error)
+read_dropout(const LlmSource *source, gboolean *ret, GError **error)
 {
     gboolean any = FALSE;
     JsonObject *object = conf_json_root(source->text);
@@ -170,13 +90,19 @@ read_dropout(const Source *source, gboolean *ret, GError **error)
 /* --- groups of keys ------------------------------------------------------------------------- */
 
 static gboolean
-derive_sizes(const Source *source, LlmShape *shape, GError **error)
+derive_sizes(const LlmSource *source, LlmShape *shape, GError **error)
 {
     if (shape->kv_heads == 0) {
         shape->kv_heads = shape->heads;
     }
     if (shape->ffn == 0) {
         shape->ffn = 4 * shape->hidden;
+    }
+    if (shape->kv_lora > 0) { /* each query head has its own key and value, from the latent */
+        shape->kv_heads = shape->heads;
+        shape->head_dim = shape->qk_nope_dim + shape->qk_rope_dim;
+    } else {
+        shape->q_lora = shape->qk_nope_dim = shape->qk_rope_dim = shape->v_dim = 0;
     }
     if (shape->head_dim == 0) {
         if (shape->hidden % shape->heads != 0) {
@@ -195,19 +121,22 @@ derive_sizes(const Source *source, LlmShape *shape, GError **error)
 }
 
 static gboolean
-read_sizes(const Source *source, LlmShape *shape, GError **error)
+read_sizes(const LlmSource *source, LlmShape *shape, GError **error)
 {
     const struct {
         LlmKey key;
         gint64 *value;
     } sizes[] = {
-        {LLM_KEY_LAYERS, &shape->layers},     {LLM_KEY_HIDDEN, &shape->hidden},
-        {LLM_KEY_HEADS, &shape->heads},       {LLM_KEY_KV_HEADS, &shape->kv_heads},
-        {LLM_KEY_HEAD_DIM, &shape->head_dim}, {LLM_KEY_FFN, &shape->ffn},
-        {LLM_KEY_VOCAB, &shape->vocab},       {LLM_KEY_POSITIONS, &shape->max_positions},
+        {LLM_KEY_LAYERS, &shape->layers},       {LLM_KEY_HIDDEN, &shape->hidden},
+        {LLM_KEY_HEADS, &shape->heads},         {LLM_KEY_KV_HEADS, &shape->kv_heads},
+        {LLM_KEY_HEAD_DIM, &shape->head_dim},   {LLM_KEY_FFN, &shape->ffn},
+        {LLM_KEY_VOCAB, &shape->vocab},         {LLM_KEY_POSITIONS, &shape->max_positions},
+        {LLM_KEY_Q_LORA, &shape->q_lora},       {LLM_KEY_KV_LORA, &shape->kv_lora},
+        {LLM_KEY_QK_NOPE, &shape->qk_nope_dim}, {LLM_KEY_QK_ROPE, &shape->qk_rope_dim},
+        {LLM_KEY_V_DIM, &shape->v_dim},         {LLM_KEY_MTP, &shape->mtp_layers},
     };
     for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
-        if (!read_size(source, sizes[i].key, sizes[i].value, error)) {
+        if (!llm_source_size(source, sizes[i].key, sizes[i].value, error)) {
             return FALSE;
         }
     }
@@ -227,18 +156,15 @@ read_sizes(const Source *source, LlmShape *shape, GError **error)
     return derive_sizes(source, shape, error);
 }
 
+/* Biases: of attention and of QKV alone, of the MLP, of all linear layers, of the router. */
 static gboolean
-read_switches(const Source *source, LlmShape *shape, GError **error)
+read_biases(const LlmSource *source, LlmShape *shape, GError **error)
 {
     gboolean attention_bias = shape->out_bias;
     gboolean all_bias = TRUE;
-    if (!read_bool(source, LLM_KEY_TIED, &shape->tied, error) ||
-        !read_bool(source, LLM_KEY_ATTENTION_BIAS, &attention_bias, error) ||
-        !read_bool(source, LLM_KEY_MLP_BIAS, &shape->mlp_bias, error) ||
-        !read_bool(source, LLM_KEY_ALL_BIAS, &all_bias, error) ||
-        !read_bool(source, LLM_KEY_PARALLEL_RESIDUAL, &shape->parallel_residual, error) ||
-        !read_bool(source, LLM_KEY_NORM_BEFORE, &shape->final_norm, error) ||
-        !read_dropout(source, &shape->dropout, error)) {
+    if (!llm_source_bool(source, LLM_KEY_ATTENTION_BIAS, &attention_bias, error) ||
+        !llm_source_bool(source, LLM_KEY_MLP_BIAS, &shape->mlp_bias, error) ||
+        !llm_source_bool(source, LLM_KEY_ALL_BIAS, &all_bias, error)) {
         return FALSE;
     }
     if (source->family->names[LLM_KEY_ATTENTION_BIAS][0] != NULL) {
@@ -248,6 +174,30 @@ read_switches(const Source *source, LlmShape *shape, GError **error)
     shape->qkv_bias &= all_bias;
     shape->out_bias &= all_bias;
     shape->mlp_bias &= all_bias;
+    shape->expert_bias &= all_bias;
+    return llm_source_bool(source, LLM_KEY_QKV_BIAS, &shape->qkv_bias, error) &&
+           llm_source_bool(source, LLM_KEY_ROUTER_BIAS, &shape->router_bias, error);
+}
+
+static gboolean
+read_switches(const LlmSource *source, LlmShape *shape, GError **error)
+{
+    gboolean rms_norm = shape->norm == LLM_NORM_RMS;
+    gboolean rotary = FALSE;
+    if (!llm_source_bool(source, LLM_KEY_TIED, &shape->tied, error) ||
+        !llm_source_bool(source, LLM_KEY_PARALLEL_RESIDUAL, &shape->parallel_residual, error) ||
+        !llm_source_bool(source, LLM_KEY_NORM_BEFORE, &shape->final_norm, error) ||
+        !llm_source_bool(source, LLM_KEY_GATED, &shape->gated, error) ||
+        !llm_source_bool(source, LLM_KEY_QK_NORM, &shape->qk_norm, error) ||
+        !llm_source_bool(source, LLM_KEY_RMS_NORM, &rms_norm, error) ||
+        !llm_source_bool(source, LLM_KEY_ROTARY, &rotary, error) ||
+        !read_biases(source, shape, error) || !read_dropout(source, &shape->dropout, error)) {
+        return FALSE;
+    }
+    shape->norm = rms_norm ? LLM_NORM_RMS : LLM_NORM_LAYER;
+    if (rotary) {
+        shape->position = LLM_POSITION_ROPE;
+    }
     /* Of a multimodal file the outer level may decide about tying. */
     if (source->text != source->document && !conf_json_has(source->text, "tie_word_embeddings")) {
         return conf_json_bool(source->document, "tie_word_embeddings", shape->tied, &shape->tied,
@@ -256,36 +206,10 @@ read_switches(const Source *source, LlmShape *shape, GError **error)
     return TRUE;
 }
 
-/* A window counts when every layer has it; where only some layers do, the shape is taken as having
- * full attention: an upper bound of time and memory. */
-static gboolean
-read_window(const Source *source, LlmShape *shape, GError **error)
-{
-    const LlmFamily *family = source->family;
-    gint64 window = 0;
-    if (family->names[LLM_KEY_WINDOW][0] == NULL) {
-        return TRUE;
-    }
-    if (!read_size(source, LLM_KEY_WINDOW, &window, error)) {
-        return FALSE;
-    }
-    gboolean in_use = !family->window_in_some_layers;
-    if (family->window_switch != NULL) {
-        gint64 first = 0;
-        if (!conf_json_bool(source->text, family->window_switch, FALSE, &in_use, error) ||
-            !conf_json_int(source->text, "max_window_layers", 0, &first, error)) {
-            return FALSE;
-        }
-        in_use &= first == 0;
-    }
-    shape->sliding_window = in_use ? window : 0;
-    return TRUE;
-}
-
 /* --- the document --------------------------------------------------------------------------- */
 
 static gboolean
-find_family(Source *source, GError **error)
+find_family(LlmSource *source, GError **error)
 {
     const char *outer = NULL;
     if (!conf_json_text(source->document, "model_type", NULL, &outer, error)) {
@@ -321,7 +245,7 @@ llm_shape_read(const ConfJson *document, const char *name, const char *const *ov
         g_propagate_error(error, inner);
         return NULL;
     }
-    Source source = {.document = document, .text = nested != NULL ? nested : document};
+    LlmSource source = {.document = document, .text = nested != NULL ? nested : document};
     if (!find_family(&source, error)) {
         return NULL;
     }
@@ -339,8 +263,8 @@ llm_shape_read(const ConfJson *document, const char *name, const char *const *ov
     *shape = source.family->traits;
     shape->name = g_strdup(name);
     shape->family = g_strdup(source.family->model_type);
-    if (!read_sizes(&source, shape, error) || !read_switches(&source, shape, error) ||
-        !read_window(&source, shape, error)) {
+    if (!read_switches(&source, shape, error) || !read_sizes(&source, shape, error) ||
+        !llm_read_windows(&source, shape, error) || !llm_read_experts(&source, shape, error)) {
         return NULL;
     }
     if (!llm_shape_check(shape, error)) {

@@ -7,17 +7,31 @@
 
 #include <string.h>
 
-typedef enum { MOE, MLA, LINEAR, ENCODER, PER_LAYER, N_FEATURES } Feature;
+typedef enum {
+    MOE,
+    MLA,
+    LINEAR,
+    SPARSE,
+    ENCODER,
+    PER_LAYER,
+    BESIDE,
+    SHARED_KV,
+    N_FEATURES
+} Feature;
 
 static const char *const feature_names[N_FEATURES] = {
     [MOE] = "mixture of experts",
     [MLA] = "multi-head latent attention",
+    [SPARSE] = "sparse attention",
     [LINEAR] = "linear attention (or a state space, recurrent or hybrid layer)",
     [ENCODER] = "an encoder-decoder",
     [PER_LAYER] = "a size that differs from layer to layer",
+    [BESIDE] = "experts beside a dense MLP in one layer",
+    [SHARED_KV] = "keys that serve as values or for several layers",
 };
 
-/* A key whose value says that the feature is there: a number above `above`, true, or text. */
+/* A key whose value says that the feature is there: a number above `above`, true, or text. Experts and
+ * latent attention are modelled in the families that read the key. */
 static const struct {
     const char *key;
     Feature feature;
@@ -31,7 +45,7 @@ static const struct {
     {"moe_intermediate_size", MOE, 0},
     {"num_experts_per_tok", MOE, 1},
     {"n_shared_experts", MOE, 0},
-    {"enable_moe_block", MOE, 0},
+    {"enable_moe_block", BESIDE, 0},
     {"kv_lora_rank", MLA, 0},
     {"q_lora_rank", MLA, 0},
     {"qk_rope_head_dim", MLA, 0},
@@ -52,6 +66,11 @@ static const struct {
     {"num_decoder_layers", ENCODER, 0},
     {"add_cross_attention", ENCODER, 0},
     {"block_configs", PER_LAYER, 0},
+    {"global_head_dim", PER_LAYER, 0},
+    {"num_global_key_value_heads", PER_LAYER, 0},
+    {"attention_k_eq_v", SHARED_KV, 0},
+    {"num_kv_shared_layers", SHARED_KV, 0},
+    {"index_topk", SPARSE, 0},
 };
 
 gboolean
@@ -106,7 +125,7 @@ has_other_layers(JsonObject *object, const char *key)
             JSON_NODE_HOLDS_VALUE(item) && json_node_get_value_type(item) == G_TYPE_STRING;
         const char *what = is_text ? json_node_get_string(item) : "";
         if (strcmp(what, "full_attention") != 0 && strcmp(what, "sliding_attention") != 0 &&
-            strcmp(what, "attention") != 0) {
+            strcmp(what, "chunked_attention") != 0 && strcmp(what, "attention") != 0) {
             return TRUE;
         }
     }
@@ -143,15 +162,27 @@ count_experts(JsonObject *object)
     return most;
 }
 
-gboolean
-llm_refuse_unsupported(const ConfJson *document, JsonObject *text, const char *model_type,
-                       GError **error)
+/* A model of no family of ours is not refused for its experts or latent attention: others have them. */
+static gboolean
+says_feature(JsonObject *object, guint marker, const LlmFamily *family)
+{
+    gboolean modelled = markers[marker].feature == MOE || markers[marker].feature == MLA;
+    if (modelled && (family == NULL || llm_family_key(family, markers[marker].key) != LLM_N_KEYS)) {
+        return FALSE;
+    }
+    return says_more_than(object, markers[marker].key, markers[marker].above);
+}
+
+/* The names of the features that are not modelled, joined by "and"; how many in *ret_n. */
+static GString *
+name_features(const ConfJson *document, JsonObject *text, const LlmFamily *family, guint *ret_n,
+              gboolean *ret_experts)
 {
     gboolean found[N_FEATURES] = {FALSE};
     JsonObject *const levels[] = {conf_json_root(document), text};
     for (guint level = 0; level < G_N_ELEMENTS(levels); level++) {
         for (guint i = 0; i < G_N_ELEMENTS(markers); i++) {
-            if (says_more_than(levels[level], markers[i].key, markers[i].above)) {
+            if (says_feature(levels[level], i, family)) {
                 found[markers[i].feature] = TRUE;
             }
         }
@@ -159,15 +190,27 @@ llm_refuse_unsupported(const ConfJson *document, JsonObject *text, const char *m
                          has_other_layers(levels[level], "layers_block_type");
         found[PER_LAYER] |= has_listed_size(levels[level]);
     }
-    guint n_found = 0;
-    g_autoptr(GString) what = g_string_new(NULL);
+    *ret_n = 0;
+    *ret_experts = found[MOE];
+    GString *what = g_string_new(NULL);
     for (guint i = 0; i < N_FEATURES; i++) {
         if (found[i]) {
-            n_found++;
+            ++*ret_n;
             g_string_append_printf(what, "%s%s", what->len > 0 ? " and " : "", feature_names[i]);
         }
     }
-    if (what->len == 0 && llm_family_find(model_type) != NULL) {
+    return what;
+}
+
+gboolean
+llm_refuse_unsupported(const ConfJson *document, JsonObject *text, const char *model_type,
+                       GError **error)
+{
+    const LlmFamily *family = llm_family_find(model_type);
+    guint n_found = 0;
+    gboolean has_experts = FALSE;
+    g_autoptr(GString) what = name_features(document, text, family, &n_found, &has_experts);
+    if (what->len == 0 && family != NULL) {
         return TRUE;
     }
     const char *const *names = llm_family_names();
@@ -179,7 +222,7 @@ llm_refuse_unsupported(const ConfJson *document, JsonObject *text, const char *m
                     conf_json_name(document), model_type, supported, hint);
         return FALSE;
     }
-    double experts = found[MOE] ? count_experts(text) : 0;
+    double experts = has_experts ? count_experts(text) : 0;
     g_autofree char *detail =
         experts > 1 ? g_strdup_printf(" (%.0f experts)", experts) : g_strdup("");
     g_set_error(error, LLM_ERROR, LLM_ERROR_UNSUPPORTED,

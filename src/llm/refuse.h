@@ -3,9 +3,9 @@
 
 #include "llm/family.h"
 
-/* FALSE when the model has experts, latent attention, linear attention or an encoder, or is of no
- * family of ours; the message names what it is and what is supported. `text` holds the keys of the
- * text model. */
+/* FALSE when the model has linear attention, an encoder or the like, experts or latent attention in a family
+ * that has none, or is of no family of ours; the message names what it is and what is supported. `text`
+ * holds the keys of the text model. */
 gboolean llm_refuse_unsupported(const ConfJson *document, JsonObject *text, const char *model_type,
                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* FALSE when a key is not one that the family reads but is 1 or 2 letters from one that is absent.

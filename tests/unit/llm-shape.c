@@ -12,6 +12,7 @@
 #define SIZES                                                                                      \
     "\"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, \"vocab_size\": 100"
 #define LLAMA "\"model_type\": \"llama\", " SIZES ", \"intermediate_size\": 96"
+#define MIXTRAL "\"model_type\": \"mixtral\", " SIZES ", \"intermediate_size\": 96"
 #define GPT2                                                                                       \
     "\"model_type\": \"gpt2\", \"n_embd\": 64, \"n_layer\": 2, \"n_head\": 4, \"vocab_size\": 100"
 
@@ -91,10 +92,10 @@ test_other_families(void)
         {"{\"model_type\": \"mistral\", " SIZES KV ", \"sliding_window\": null}", 16, 0, 0, 0, 0, 0,
          0, 0, 0, 0, 0},
         {"{\"model_type\": \"gemma\", " SIZES KV "}", 256, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0},
-        {"{\"model_type\": \"gemma2\", " SIZES KV ", \"sliding_window\": 9}", 256, 0, 0, 1, 0, 0, 0,
+        {"{\"model_type\": \"gemma2\", " SIZES KV ", \"sliding_window\": 9}", 256, 9, 0, 1, 0, 0, 0,
          0, 1, 0, 0},
-        {"{\"model_type\": \"gemma3_text\", " SIZES KV ", \"head_dim\": 8}", 8, 0, 0, 1, 0, 0, 0, 1,
-         1, 0, 0},
+        {"{\"model_type\": \"gemma3_text\", " SIZES KV ", \"head_dim\": 8}", 8, 4096, 0, 1, 0, 0, 0,
+         1, 1, 0, 0},
         {"{\"model_type\": \"gpt_neox\", " SIZES ", \"intermediate_size\": 96}", 16, 0, 0, 0, 1, 1,
          1, 0, 0, 1, 0},
         {"{\"model_type\": \"opt\", " SIZES ", \"ffn_dim\": 96, \"max_position_embeddings\": 10}",
@@ -145,10 +146,21 @@ test_refusals(void)
     static const struct {
         const char *json, *says;
     } cases[] = {
-        {"{\"model_type\": \"mixtral\", " SIZES ", \"num_local_experts\": 8}",
-         "small.json: model_type 'mixtral' (8 experts): mixture of experts is not supported yet; supported: "},
+        {"{" LLAMA ", \"num_experts\": 8}",
+         "small.json: model_type 'llama' (8 experts): mixture of experts is not supported yet; supported: "},
         {"{" LLAMA ", \"n_routed_experts\": 16}", "(16 experts): mixture of experts"},
-        {"{\"model_type\": \"deepseek_v3\", \"kv_lora_rank\": 512}", "multi-head latent attention"},
+        {"{" MIXTRAL ", \"n_routed_experts\": 16}", "mixture of experts is not supported"},
+        {"{" MIXTRAL ", \"kv_lora_rank\": 512}", "multi-head latent attention is not supported"},
+        {"{" MIXTRAL ", \"index_topk\": 2048}", "sparse attention is not supported"},
+        {"{\"model_type\": \"dbrx\", \"num_experts\": 16}", "'dbrx' is not supported yet"},
+        {"{\"model_type\": \"qwen3_next\", \"num_experts\": 512, \"linear_num_key_heads\": 16}",
+         "'qwen3_next': linear attention (or a state space, recurrent or hybrid layer) is not"},
+        {"{\"model_type\": \"gemma4\", \"text_config\": {\"enable_moe_block\": true}}",
+         "'gemma4': experts beside a dense MLP in one layer is not"},
+        {"{\"model_type\": \"gemma4\", \"text_config\": {\"global_head_dim\": 512}}",
+         "a size that differs from layer to layer"},
+        {"{\"model_type\": \"gemma4\", \"text_config\": {\"attention_k_eq_v\": true}}",
+         "keys that serve as values"},
         {"{\"model_type\": \"mamba\", \"state_size\": 16}", "linear attention"},
         {"{" LLAMA ", \"layer_types\": [\"full_attention\", \"linear_attention\"]}",
          "linear attention"},
