@@ -26,8 +26,7 @@ static void
 emit_kv_repeat(LlmEmit *e, gboolean backward)
 {
     if (e->kv_heads < e->heads) {
-        double keys =
-            (double)e->cut->micro_batch * (double)e->cut->seq * (double)e->shape->head_dim;
+        double keys = (double)e->cut->micro_batch * (double)e->cut->seq * (double)e->qk_dim;
         double bytes = 2.0 * keys * (double)(e->heads + e->kv_heads) * e->element;
         llm_emit_memory(e, backward ? "kv_repeat_backward" : "kv_repeat",
                         backward ? COST_REDUCE : COST_COPY, bytes);
@@ -38,16 +37,15 @@ void
 llm_emit_core_forward(LlmEmit *e)
 {
     if (e->cut->attention == LLM_ATTENTION_FLASH) {
-        llm_emit_attention(e, "attention", FALSE);
+        llm_emit_context_forward(e);
         return;
     }
-    gint64 d = e->shape->head_dim;
     double pass = 2.0 * score_elements(e) * e->element;
     if (!e->cut->fused_kernels) {
         emit_layout(e, e->qkv);
     }
     emit_kv_repeat(e, FALSE);
-    llm_emit_batched(e, "scores", COST_GEMM_FORWARD, e->seq_q, e->cut->seq, d);
+    llm_emit_batched(e, "scores", COST_GEMM_FORWARD, e->seq_q, e->cut->seq, e->qk_dim);
     if (!e->cut->fused_kernels) {
         llm_emit_memory(e, "scale", COST_COPY, pass);
         llm_emit_memory(e, "mask", COST_COPY, pass);
@@ -56,7 +54,7 @@ llm_emit_core_forward(LlmEmit *e)
     if (e->cut->dropout) {
         llm_emit_memory(e, "attention_dropout", COST_DROPOUT, pass + score_elements(e));
     }
-    llm_emit_batched(e, "values", COST_GEMM_FORWARD, e->seq_q, d, e->cut->seq);
+    llm_emit_batched(e, "values", COST_GEMM_FORWARD, e->seq_q, e->v_dim, e->cut->seq);
     emit_layout(e, e->context);
 }
 
@@ -64,14 +62,13 @@ void
 llm_emit_core_backward(LlmEmit *e)
 {
     if (e->cut->attention == LLM_ATTENTION_FLASH) {
-        llm_emit_attention(e, "attention_backward", TRUE);
+        llm_emit_context_backward(e);
         return;
     }
-    gint64 d = e->shape->head_dim;
     double pass = 2.0 * score_elements(e) * e->element;
     emit_layout(e, e->context);
-    llm_emit_batched(e, "values_dgrad", COST_GEMM_DGRAD, e->seq_q, e->cut->seq, d);
-    llm_emit_batched(e, "values_wgrad", COST_GEMM_WGRAD, e->cut->seq, d, e->seq_q);
+    llm_emit_batched(e, "values_dgrad", COST_GEMM_DGRAD, e->seq_q, e->cut->seq, e->v_dim);
+    llm_emit_batched(e, "values_wgrad", COST_GEMM_WGRAD, e->cut->seq, e->v_dim, e->seq_q);
     if (e->cut->dropout) {
         llm_emit_memory(e, "attention_dropout_backward", COST_DROPOUT, pass + score_elements(e));
     }
@@ -80,8 +77,8 @@ llm_emit_core_backward(LlmEmit *e)
         llm_emit_memory(e, "mask_backward", COST_COPY, pass);
         llm_emit_memory(e, "scale_backward", COST_COPY, pass);
     }
-    llm_emit_batched(e, "scores_dgrad", COST_GEMM_DGRAD, e->seq_q, d, e->cut->seq);
-    llm_emit_batched(e, "scores_wgrad", COST_GEMM_WGRAD, e->cut->seq, d, e->seq_q);
+    llm_emit_batched(e, "scores_dgrad", COST_GEMM_DGRAD, e->seq_q, e->qk_dim, e->cut->seq);
+    llm_emit_batched(e, "scores_wgrad", COST_GEMM_WGRAD, e->cut->seq, e->qk_dim, e->seq_q);
     emit_kv_repeat(e, TRUE);
     emit_layout(e, e->qkv);
 }

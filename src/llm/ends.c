@@ -76,7 +76,7 @@ llm_emit_embedding_backward(LlmEmit *e)
  * maximum 4; subtract 8, exponential 8, sum 4; divide 8. The maximum, the target's logit and the
  * sum of exponentials are reduced over the ranks, n fp32 each. */
 static void
-emit_loss(LlmEmit *e)
+emit_plain_loss(LlmEmit *e)
 {
     double logits = (double)e->tokens * (double)e->vocab;
     double sums = 4.0 * (double)e->tokens;
@@ -88,6 +88,21 @@ emit_loss(LlmEmit *e)
     llm_emit_memory(e, "cross_entropy_divide", COST_CROSS_ENTROPY, logits * 8.0);
 }
 
+/* Fused: the maximum in one pass; exponentials and their sum in a second, in registers; the gradient over the
+ * logits, in their own type. The target's logit and the sum are reduced together. */
+static void
+emit_fused_loss(LlmEmit *e)
+{
+    double logits = (double)e->tokens * (double)e->vocab * e->element;
+    double sums = 4.0 * (double)e->tokens;
+    llm_emit_memory(e, "cross_entropy_max", COST_CROSS_ENTROPY, logits);
+    llm_emit_join(e, llm_emit_collective(e, "all_reduce_max", NET_ALL_REDUCE, sums));
+    llm_emit_memory(e, "cross_entropy_exp", COST_CROSS_ENTROPY, logits);
+    llm_emit_join(e, llm_emit_collective(e, "all_reduce_sum", NET_ALL_REDUCE, 2.0 * sums));
+    llm_emit_memory(e, "cross_entropy_divide", COST_CROSS_ENTROPY, 2.0 * logits);
+}
+
+/* The LM head is no module that computes in 8 bits. */
 void
 llm_emit_head_forward(LlmEmit *e)
 {
@@ -96,9 +111,15 @@ llm_emit_head_forward(LlmEmit *e)
     } else {
         llm_emit_memory(e, "head_input", COST_COPY, hidden_pass(e, 2));
     }
+    e->matrices = llm_core_dtype(e->cut);
     llm_emit_gather(e);
     llm_emit_forward(e, &lm_head, e->shape->hidden, e->vocab);
-    emit_loss(e);
+    if (e->cut->fused_loss) {
+        emit_fused_loss(e);
+    } else {
+        emit_plain_loss(e);
+    }
+    e->matrices = e->cut->dtype;
 }
 
 void
@@ -106,11 +127,13 @@ llm_emit_head_backward(LlmEmit *e)
 {
     double logits = (double)e->tokens * (double)e->vocab;
     if (e->input_grad) {
-        /* Probabilities to gradient in place (8), then the cast back. */
-        llm_emit_memory(e, "cross_entropy_backward", COST_CROSS_ENTROPY_BACKWARD,
-                        logits * (12.0 + e->element));
+        /* Probabilities to gradient in place (8), then the cast back; fused: a scale in place. */
+        double each = e->cut->fused_loss ? 2.0 * e->element : 12.0 + e->element;
+        llm_emit_memory(e, "cross_entropy_backward", COST_CROSS_ENTROPY_BACKWARD, logits * each);
     }
+    e->matrices = llm_core_dtype(e->cut);
     llm_emit_column_backward(e, &lm_head, e->shape->hidden, e->vocab);
+    e->matrices = e->cut->dtype;
     if (!e->input_grad) {
         return;
     }
@@ -118,5 +141,63 @@ llm_emit_head_backward(LlmEmit *e)
         llm_emit_memory(e, "final_norm_backward", COST_NORM_BACKWARD, hidden_pass(e, 3));
     } else {
         llm_emit_memory(e, "head_input_grad", COST_COPY, hidden_pass(e, 2));
+    }
+}
+
+/* --- multi-token prediction ----------------------------------------------------------------- */
+
+/* One module (DeepSeek-V3): the embedding of the next token but one and the hidden state, each normed, side
+ * by side through a projection 2h -> h cut by columns whose result is gathered; a layer like the last; and the
+ * shared head on its own loss. */
+static const LlmLinear projection = {"mtp_projection", "mtp_projection_dgrad",
+                                     "mtp_projection_wgrad"};
+
+/* The projection's columns from all ranks; with sequence parallelism each takes its tokens of them. */
+static void
+emit_projection_gather(LlmEmit *e, gboolean backward)
+{
+    double bytes = (double)e->tokens * (double)e->shape->hidden * e->element;
+    if (!backward) {
+        llm_emit_join(e, llm_emit_collective(e, "mtp_gather", NET_ALL_GATHER, bytes));
+    } else if (e->gathers) {
+        llm_emit_join(e, llm_emit_collective(e, "mtp_gather_grad", NET_ALL_GATHER, bytes));
+    }
+}
+
+void
+llm_emit_prediction_forward(LlmEmit *e)
+{
+    gint64 hidden = e->shape->hidden;
+    llm_emit_embedding_forward(e);
+    llm_emit_memory(e, "mtp_embedding_norm", COST_NORM, hidden_pass(e, 2));
+    llm_emit_memory(e, "mtp_hidden_norm", COST_NORM, hidden_pass(e, 2));
+    llm_emit_memory(e, "mtp_concat", COST_COPY, hidden_pass(e, 4));
+    if (e->gathers) {
+        double bytes = 2.0 * (double)e->tokens * (double)hidden * e->element;
+        llm_emit_join(e, llm_emit_collective(e, "all_gather", NET_ALL_GATHER, bytes));
+    }
+    llm_emit_forward(e, &projection, 2 * hidden, llm_share(hidden, e->cut->tp));
+    emit_projection_gather(e, FALSE);
+    llm_emit_layer_forward(e, llm_emit_layer_of(e->shape, LLM_PIECE_MTP));
+    e->segment = LLM_SEGMENT_POST;
+    llm_emit_head_forward(e);
+}
+
+void
+llm_emit_prediction_backward(LlmEmit *e)
+{
+    gint64 hidden = e->shape->hidden;
+    e->segment = LLM_SEGMENT_POST;
+    llm_emit_head_backward(e);
+    llm_emit_layer_backward(e, llm_emit_layer_of(e->shape, LLM_PIECE_MTP));
+    if (e->input_grad) {
+        llm_emit_memory(e, "residual_grad_add", COST_ADD, hidden_pass(e, 3));
+        emit_projection_gather(e, TRUE);
+    }
+    llm_emit_column_backward(e, &projection, 2 * hidden, llm_share(hidden, e->cut->tp));
+    if (e->input_grad) {
+        llm_emit_memory(e, "mtp_hidden_norm_backward", COST_NORM_BACKWARD, hidden_pass(e, 3));
+        llm_emit_memory(e, "mtp_embedding_norm_backward", COST_NORM_BACKWARD, hidden_pass(e, 3));
+        llm_emit_embedding_backward(e);
     }
 }

@@ -1,4 +1,5 @@
-/* The ops of one transformer layer, in the order in which Megatron-LM launches them.
+/* The ops of one transformer layer, in the order in which Megatron-LM launches them. With experts they
+ * stand in the place of the MLP (moe.c).
  *
  * Forward:  norm [gather] QKV core out [combine] add
  *           norm [gather] up activation down [combine] add
@@ -101,11 +102,17 @@ emit_residual_backward(LlmEmit *e, gboolean has_bias)
 
 /* --- forward -------------------------------------------------------------------------------- */
 
-static void
-emit_attention_forward(LlmEmit *e)
+void
+llm_emit_norm(LlmEmit *e)
 {
-    gint64 turned = (e->heads + e->kv_heads) * e->shape->head_dim; /* q and k */
     emit_norm(e, "norm");
+}
+
+/* From the norm's output to q, k and v. */
+static void
+emit_qkv_forward(LlmEmit *e)
+{
+    gint64 turned = (e->heads + e->kv_heads) * e->qk_dim; /* q and k */
     llm_emit_gather(e);
     llm_emit_forward(e, &qkv, e->shape->hidden, e->qkv);
     emit_bias(e, e->shape->qkv_bias, e->qkv);
@@ -115,31 +122,62 @@ emit_attention_forward(LlmEmit *e)
     if (e->shape->position == LLM_POSITION_ROPE) {
         llm_emit_memory(e, "rope", COST_ROPE, column_pass(e, 2, turned));
     }
+}
+
+static void
+emit_attention_forward(LlmEmit *e)
+{
+    emit_norm(e, "norm");
+    if (e->latent) {
+        llm_emit_latent_forward(e);
+    } else {
+        emit_qkv_forward(e);
+    }
     llm_emit_core_forward(e);
     llm_emit_forward(e, &attention_out, e->context, e->shape->hidden);
 }
 
-static void
-emit_mlp_forward(LlmEmit *e)
+void
+llm_emit_activation(LlmEmit *e)
 {
-    emit_norm(e, "norm");
-    llm_emit_gather(e);
-    llm_emit_forward(e, &mlp_up, e->shape->hidden, e->up);
-    emit_bias(e, e->shape->mlp_bias, e->up);
     llm_emit_memory(e, "activation", COST_ACTIVATION,
                     column_pass(e, e->shape->gated ? 3 : 2, e->ffn));
-    llm_emit_forward(e, &mlp_down, e->ffn, e->shape->hidden);
 }
 
 void
-llm_emit_layer_forward(LlmEmit *e)
+llm_emit_mlp(LlmEmit *e)
+{
+    llm_emit_gather(e);
+    llm_emit_forward(e, &mlp_up, e->shape->hidden, e->up);
+    emit_bias(e, e->shape->mlp_bias, e->up);
+    llm_emit_activation(e);
+    llm_emit_forward(e, &mlp_down, e->ffn, e->shape->hidden);
+}
+
+static void
+emit_moe_forward(LlmEmit *e)
+{
+    llm_emit_combine(e);
+    emit_residual(e, e->shape->out_bias);
+    emit_norm(e, "norm");
+    llm_emit_experts_forward(e);
+    emit_residual(e, FALSE);
+}
+
+void
+llm_emit_layer_forward(LlmEmit *e, LlmPiece piece)
 {
     emit_attention_forward(e);
+    if (piece == LLM_PIECE_MOE || piece == LLM_PIECE_MOE_WINDOW) {
+        emit_moe_forward(e);
+        return;
+    }
     if (!e->shape->parallel_residual) {
         llm_emit_combine(e);
         emit_residual(e, e->shape->out_bias);
     }
-    emit_mlp_forward(e);
+    emit_norm(e, "norm");
+    llm_emit_mlp(e);
     if (e->shape->parallel_residual) {
         /* The partial sums of both branches are added first and combined once. */
         llm_emit_memory(e, "branch_add", COST_ADD, column_pass(e, 3, e->shape->hidden));
@@ -153,7 +191,7 @@ llm_emit_layer_forward(LlmEmit *e)
 static void
 emit_mlp_backward(LlmEmit *e)
 {
-    llm_emit_row_backward(e, &mlp_down, e->ffn, e->shape->hidden, FALSE);
+    llm_emit_row_backward(e, &mlp_down, e->ffn, e->shape->hidden, FALSE, e->shape->hidden);
     if (e->input_grad) {
         llm_emit_memory(e, "activation_backward", COST_ACTIVATION_BACKWARD,
                         column_pass(e, e->shape->gated ? 5 : 3, e->ffn));
@@ -170,8 +208,11 @@ emit_mlp_backward(LlmEmit *e)
 static void
 emit_attention_inner_backward(LlmEmit *e)
 {
-    gint64 turned = (e->heads + e->kv_heads) * e->shape->head_dim;
+    gint64 turned = (e->heads + e->kv_heads) * e->qk_dim;
     llm_emit_core_backward(e);
+    if (e->latent) {
+        return;
+    }
     if (e->shape->position == LLM_POSITION_ROPE) {
         llm_emit_memory(e, "rope_backward", COST_ROPE, column_pass(e, 2, turned));
     }
@@ -181,10 +222,50 @@ emit_attention_inner_backward(LlmEmit *e)
     emit_bias_backward(e, e->shape->qkv_bias, column_pass(e, 1, e->qkv));
 }
 
+static void
+emit_attention_backward(LlmEmit *e, gboolean is_gathered)
+{
+    gint64 hidden = e->shape->hidden;
+    llm_emit_row_backward(e, &attention_out, e->context, hidden, is_gathered,
+                          e->latent ? e->shape->kv_lora : hidden);
+    if (e->input_grad) {
+        emit_attention_inner_backward(e);
+    }
+    if (e->latent) {
+        llm_emit_latent_backward(e);
+    } else {
+        llm_emit_column_backward(e, &qkv, e->shape->hidden, e->qkv);
+    }
+    if (e->input_grad) {
+        emit_norm_backward(e, "norm_backward");
+    }
+}
+
+static void
+emit_moe_backward(LlmEmit *e)
+{
+    e->segment = LLM_SEGMENT_POST;
+    if (e->input_grad) {
+        llm_emit_memory(e, "residual_grad_add", COST_ADD, hidden_pass(e, 3));
+        emit_residual_backward(e, FALSE);
+    }
+    llm_emit_experts_backward(e);
+    if (e->input_grad) {
+        emit_norm_backward(e, "norm_backward");
+        llm_emit_memory(e, "residual_grad_add", COST_ADD, hidden_pass(e, 3));
+        emit_residual_backward(e, e->shape->out_bias);
+    }
+    emit_attention_backward(e, FALSE);
+}
+
 void
-llm_emit_layer_backward(LlmEmit *e)
+llm_emit_layer_backward(LlmEmit *e, LlmPiece piece)
 {
     gboolean parallel = e->shape->parallel_residual;
+    if (piece == LLM_PIECE_MOE || piece == LLM_PIECE_MOE_WINDOW) {
+        emit_moe_backward(e);
+        return;
+    }
     if (e->input_grad) {
         llm_emit_memory(e, "residual_grad_add", COST_ADD, hidden_pass(e, 3));
         emit_residual_backward(e, e->shape->mlp_bias);
@@ -194,12 +275,5 @@ llm_emit_layer_backward(LlmEmit *e)
         emit_residual_backward(e, e->shape->out_bias);
     }
     /* In parallel branches the output gradient was gathered for the MLP already. */
-    llm_emit_row_backward(e, &attention_out, e->context, e->shape->hidden, parallel);
-    if (e->input_grad) {
-        emit_attention_inner_backward(e);
-    }
-    llm_emit_column_backward(e, &qkv, e->shape->hidden, e->qkv);
-    if (e->input_grad) {
-        emit_norm_backward(e, "norm_backward");
-    }
+    emit_attention_backward(e, parallel);
 }

@@ -5,17 +5,6 @@
 
 #include "llm/emit.h"
 
-typedef void (*Emitter)(LlmEmit *e);
-
-static const struct {
-    Emitter forward, backward;
-} pieces[LLM_N_PIECES] = {
-    [LLM_PIECE_EMBEDDING] = {llm_emit_embedding_forward, llm_emit_embedding_backward},
-    [LLM_PIECE_LAYER] = {llm_emit_layer_forward, llm_emit_layer_backward},
-    [LLM_PIECE_LAYER_WINDOW] = {llm_emit_layer_forward, llm_emit_layer_backward},
-    [LLM_PIECE_HEAD] = {llm_emit_head_forward, llm_emit_head_backward},
-};
-
 LlmPiece
 llm_layer_piece(const LlmShape *shape, gint64 layer)
 {
@@ -27,15 +16,42 @@ llm_layer_piece(const LlmShape *shape, gint64 layer)
 }
 
 static void
+emit_piece(LlmEmit *e, LlmPiece piece, gboolean backward)
+{
+    switch (piece) {
+    case LLM_PIECE_EMBEDDING:
+        (backward ? llm_emit_embedding_backward : llm_emit_embedding_forward)(e);
+        return;
+    case LLM_PIECE_MTP:
+        (backward ? llm_emit_prediction_backward : llm_emit_prediction_forward)(e);
+        return;
+    case LLM_PIECE_HEAD:
+        (backward ? llm_emit_head_backward : llm_emit_head_forward)(e);
+        return;
+    case LLM_PIECE_LAYER:
+    case LLM_PIECE_LAYER_WINDOW:
+    case LLM_PIECE_MOE:
+    case LLM_PIECE_MOE_WINDOW:
+        (backward ? llm_emit_layer_backward : llm_emit_layer_forward)(e, piece);
+        return;
+    case LLM_N_PIECES:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+/* Embedding and head are never run again; of a prediction module, its layer. */
+static void
 emit_recompute(LlmEmit *e, LlmPiece piece)
 {
-    if (piece != LLM_PIECE_LAYER) {
+    if (piece == LLM_PIECE_EMBEDDING || piece == LLM_PIECE_HEAD) {
         return;
     }
+    LlmPiece layer = llm_emit_layer_of(e->shape, piece);
     if (e->cut->recompute == LLM_RECOMPUTE_SELECTIVE) {
-        llm_emit_core_forward(e);
+        llm_emit_selected(e, layer);
     } else if (e->cut->recompute == LLM_RECOMPUTE_FULL) {
-        llm_emit_layer_forward(e);
+        llm_emit_layer_forward(e, layer);
     }
 }
 
@@ -43,14 +59,16 @@ GArray *
 llm_ops(const LlmShape *shape, const LlmCut *cut, LlmPiece piece, LlmPass pass)
 {
     g_assert(piece < LLM_N_PIECES && pass < LLM_N_PASSES);
-    LlmEmit e = llm_emit_begin(shape, cut, pass);
+    LlmPiece layer = llm_emit_layer_of(shape, piece);
+    g_assert(shape->experts > 0 || (layer != LLM_PIECE_MOE && layer != LLM_PIECE_MOE_WINDOW));
+    LlmEmit e = llm_emit_begin(shape, cut, piece, pass);
     if (pass == LLM_PASS_RECOMPUTE) {
         emit_recompute(&e, piece);
-    } else if (pass == LLM_PASS_FORWARD) {
-        pieces[piece].forward(&e);
     } else {
-        pieces[piece].backward(&e);
+        emit_piece(&e, piece, pass != LLM_PASS_FORWARD);
     }
-    g_assert(e.joined == -1); /* every collective has been waited for */
+    for (guint s = 0; s < LLM_N_STREAMS; s++) {
+        g_assert(e.joined[s] == -1); /* every collective has been waited for */
+    }
     return e.ops;
 }

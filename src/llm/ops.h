@@ -53,8 +53,10 @@ typedef struct {
     double capacity_factor;   /* tokens an expert takes over the mean; 0: dropless */
     gboolean pad_to_capacity; /* every expert is filled up to its capacity */
     double expert_load; /* tokens of the most loaded rank over the mean; 1: balanced; 0 means 1 */
-    gboolean overlap_shared; /* shared experts run beside dispatch and combine */
-    gboolean fp8_dispatch;   /* tokens travel to their experts in 8 bits, forward */
+    gboolean overlap_shared;   /* shared experts run beside dispatch and combine */
+    gboolean fp8_dispatch;     /* tokens travel to their experts in 8 bits, forward */
+    gboolean fp8_weights_kept; /* fp8: 8-bit copies of weights stay for the iteration; else each
+                                * microbatch casts them again */
 } LlmCut;
 
 /* What the model is made of: layers differ by their MLP and by the reach of their attention. */

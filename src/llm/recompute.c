@@ -1,0 +1,73 @@
+/* Selective recompute: what each module runs again before the layer's backward, in forward order.
+ *
+ * A module is a checkpoint around its own forward: all of it runs again, its last matrix and its collectives
+ * too, though only what lies between is wanted. One within another does not run twice. */
+#include "config.h"
+
+#include "llm/emit.h"
+
+/* The sum of a module that ends in a collective is waited for, though nothing is done with it: a kernel of
+ * no size. */
+static void
+emit_sum(LlmEmit *e)
+{
+    llm_emit_combine(e);
+    if (e->cut->tp > 1) {
+        llm_emit_memory(e, "recompute_end", COST_COPY, 4.0);
+    }
+}
+
+static void
+select_attention(LlmEmit *e)
+{
+    if (llm_recomputes(e->cut, LLM_MODULE_NORM)) {
+        llm_emit_norm(e);
+    }
+    if (e->latent && llm_recomputes(e->cut, LLM_MODULE_MLA_UP)) {
+        llm_emit_latent_up(e);
+    }
+    if (llm_recomputes(e->cut, LLM_MODULE_CORE_ATTENTION)) {
+        llm_emit_core_forward(e);
+    }
+}
+
+static void
+select_mlp(LlmEmit *e)
+{
+    if (llm_recomputes(e->cut, LLM_MODULE_MLP)) {
+        llm_emit_mlp(e);
+        emit_sum(e);
+    } else if (llm_recomputes(e->cut, LLM_MODULE_ACTIVATION)) {
+        llm_emit_activation(e);
+    }
+}
+
+static void
+select_experts(LlmEmit *e)
+{
+    if (llm_recomputes(e->cut, LLM_MODULE_MOE)) {
+        llm_emit_experts_forward(e);
+        return;
+    }
+    e->segment = LLM_SEGMENT_EXPERTS;
+    if (e->shape->shared_ffn > 0 && llm_recomputes(e->cut, LLM_MODULE_SHARED_EXPERTS)) {
+        llm_emit_shared_forward(e, TRUE, TRUE);
+        if (e->cut->tp > 1 && !e->shape->shared_gate) {
+            llm_emit_memory(e, "recompute_end", COST_COPY, 4.0);
+        }
+    }
+    if (llm_recomputes(e->cut, LLM_MODULE_MOE_ACTIVATION)) {
+        llm_emit_expert_activation(e);
+    }
+}
+
+void
+llm_emit_selected(LlmEmit *e, LlmPiece piece)
+{
+    gboolean experts = piece == LLM_PIECE_MOE || piece == LLM_PIECE_MOE_WINDOW;
+    select_attention(e);
+    if (llm_recomputes(e->cut, LLM_MODULE_NORM)) {
+        llm_emit_norm(e);
+    }
+    (experts ? select_experts : select_mlp)(e);
+}
