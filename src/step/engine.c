@@ -2,30 +2,35 @@
  *
  * Resources: each simulated GPU's NVLink port and each NIC, per direction.  A simulated group stands for all
  * groups of its kind and stage behind the same NIC: its weight there is (groups in truth) / (groups
- * simulated), which is 1 when every rank is simulated. */
+ * simulated), which is 1 when every rank is simulated.
+ *
+ * Meetings: one for each port of a group, so that two collectives of the same ranks on two streams (gathers
+ * beside reductions) do not wait for each other. */
 #include "config.h"
 
 #include "step/build.h"
 
-typedef enum { KIND_TP, KIND_DP, KIND_WIRE, N_KINDS } UseKind;
 enum { OUT, IN };
 #define GROUP_REPLICA PLAN_N_GROUPS /* the two ranks with the same stages: no group of the plan */
+#define USE_WIRE STEP_PORT_WIRES    /* messages, counted beside the ports of groups */
+#define N_USES (STEP_PORT_WIRES + 1)
 
 typedef struct {
     StepBuild *b;
     SimEngine *engine;
-    GHashTable *nics;     /* (node, nic) -> index into nic_* arrays; look-up only */
+    GHashTable *nics;     /* (node, nic) + 1 -> index + 1 into nic_resource; look-up only */
     GArray *nic_resource; /* guint32 [2] each: out, in */
-    GArray *nic_groups;   /* guint32 [pp * N_KINDS] each: simulated groups of a stage */
-    GHashTable *meetings; /* (group kind, leader) -> index + 1 into groups; look-up only */
+    GHashTable *stages;   /* (nic index, pipeline rank) + 1 -> row + 1 of behind; look-up only */
+    GArray *behind;       /* guint32 [N_USES] each: simulated groups of the stage behind the NIC */
+    GHashTable *places;   /* (leader, port) + 1 -> index + 1 into groups; look-up only */
     GArray *groups;       /* of Group */
+    GHashTable *loaded;   /* (group index, NIC) + 1: known already */
     guint32 *nvlink;      /* [ranks * 2] */
+    guint32 alone;        /* the meeting of all groups of one rank */
 } Wiring;
 
 typedef struct {
-    guint kind; /* PlanGroup or GROUP_REPLICA */
     guint32 members, meeting;
-    GArray *nics_used; /* of guint: NIC indices already loaded by this group */
 } Group;
 
 static const StepClass *
@@ -40,72 +45,44 @@ rank_of(const StepBuild *b, guint i)
     return g_array_index(b->ranks, StepRank, i).rank;
 }
 
+/* An index by key, from 0 on; *ret_new when the key was not met before. */
+static guint
+index_of(GHashTable *known, guint64 key, gboolean *ret_new)
+{
+    gpointer place = GSIZE_TO_POINTER(key + 1);
+    guint found = GPOINTER_TO_UINT(g_hash_table_lookup(known, place));
+    *ret_new = found == 0;
+    if (found == 0) {
+        found = g_hash_table_size(known) + 1;
+        g_hash_table_insert(known, place, GUINT_TO_POINTER(found));
+    }
+    return found - 1;
+}
+
 static guint
 nic_index(Wiring *w, guint rank)
 {
     const ClusterSystem *s = w->b->plan->system;
-    gint64 key = (gint64)cluster_node_of(s, rank) * s->nics_per_node + cluster_nic_of(s, rank);
-    gpointer found;
-    if (g_hash_table_lookup_extended(w->nics, &key, NULL, &found))
-        return GPOINTER_TO_UINT(found);
-    guint index = w->nic_resource->len / 2;
-    double capacity = net_nic_capacity_Bps(w->b->net);
-    for (guint direction = OUT; direction <= IN; direction++) {
-        guint32 id = sim_engine_add_resource(w->engine, capacity);
+    guint64 key = (guint64)cluster_node_of(s, rank) * (guint64)s->nics_per_node;
+    gboolean is_new;
+    guint index = index_of(w->nics, key + cluster_nic_of(s, rank), &is_new);
+    for (guint direction = OUT; direction <= IN && is_new; direction++) {
+        guint32 id = sim_engine_add_resource(w->engine, net_nic_capacity_Bps(w->b->net));
         g_array_append_val(w->nic_resource, id);
     }
-    g_array_set_size(w->nic_groups, (index + 1) * w->b->schedule->params.pp * N_KINDS);
-    g_hash_table_insert(w->nics, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(index));
     return index;
 }
 
-/* Simulated groups of a kind on the stage of simulated rank i that are behind a NIC. */
+/* Simulated groups of a port on the stage of simulated rank i that are behind a NIC. */
 static guint32 *
-groups_behind(const Wiring *w, guint i, guint nic, UseKind kind)
+groups_behind(Wiring *w, guint i, guint nic, guint use)
 {
-    guint stage = nic * w->b->schedule->params.pp + class_of(w->b, i)->pp_rank;
-    return &g_array_index(w->nic_groups, guint32, stage * N_KINDS + kind);
-}
-
-/* The lowest rank of a group names it. */
-static guint
-leader_of(const StepBuild *b, guint kind, guint rank)
-{
-    PlanPlace place = plan_place(b->plan, rank);
-    switch (kind) {
-    case GROUP_REPLICA:
-        place.pp = MIN(place.pp, b->plan->spec.pp - 1 - place.pp);
-        break;
-    case PLAN_GROUP_TP:
-        place.tp = 0;
-        break;
-    case PLAN_GROUP_DP:
-        place.dp = place.cp = 0;
-        break;
-    case PLAN_GROUP_EMBEDDING:
-        place.pp = 0;
-        break;
-    case PLAN_GROUP_MODEL:
-        place.tp = place.pp = 0;
-        break;
-    default:
-        return 0;
-    }
-    return plan_rank(b->plan, place);
-}
-
-static Group *
-group_of(Wiring *w, guint kind, guint rank)
-{
-    gint64 key = (gint64)leader_of(w->b, kind, rank) * (GROUP_REPLICA + 1) + kind;
-    gpointer found = g_hash_table_lookup(w->meetings, &key);
-    if (!found) {
-        Group group = {.kind = kind, .nics_used = g_array_new(FALSE, FALSE, sizeof(guint))};
-        g_array_append_val(w->groups, group);
-        found = GUINT_TO_POINTER(w->groups->len);
-        g_hash_table_insert(w->meetings, g_memdup2(&key, sizeof key), found);
-    }
-    return &g_array_index(w->groups, Group, GPOINTER_TO_UINT(found) - 1);
+    guint64 pp = w->b->schedule->params.pp;
+    gboolean is_new;
+    guint row = index_of(w->stages, nic * pp + class_of(w->b, i)->pp_rank, &is_new);
+    if (is_new)
+        g_array_set_size(w->behind, (row + 1) * N_USES);
+    return &g_array_index(w->behind, guint32, row * N_USES + use);
 }
 
 static gboolean
@@ -144,62 +121,101 @@ static const guint port_groups[] = {
     [STEP_PORT_REPLICA] = GROUP_REPLICA,
 };
 
+static NetGroup
+shape_of(const StepClass *class, guint port)
+{
+    guint kind = port_groups[port];
+    return kind == GROUP_REPLICA ? class->replica : class->group[kind];
+}
+
+/* Numbers over model or world are so small that they disturb nobody. */
+static gboolean
+carries_data(guint port)
+{
+    return port != STEP_PORT_MODEL && port != STEP_PORT_WORLD;
+}
+
+/* The lowest rank of a group names it. */
+static guint
+leader_of(const StepBuild *b, guint kind, guint rank)
+{
+    guint n;
+    if (kind != GROUP_REPLICA)
+        return plan_group_leader(b->plan, kind, rank, &n);
+    PlanPlace place = plan_place(b->plan, rank);
+    place.pp = MIN(place.pp, b->plan->spec.pp - 1 - place.pp);
+    return plan_rank(b->plan, place);
+}
+
+static guint
+group_index(Wiring *w, guint port, guint rank)
+{
+    guint64 leader = leader_of(w->b, port_groups[port], rank);
+    gboolean is_new;
+    guint index = index_of(w->places, leader * STEP_PORT_WIRES + port, &is_new);
+    if (is_new)
+        g_array_set_size(w->groups, index + 1);
+    return index;
+}
+
+/* Is it the first time that a group comes to a NIC? */
+static gboolean
+first_behind(Wiring *w, guint group, guint nic)
+{
+    gboolean is_new;
+    index_of(w->loaded, (guint64)group << 32 | nic, &is_new);
+    return is_new;
+}
+
 /* First pass: count members, and the simulated groups behind each NIC. */
 static void
 count_members(Wiring *w)
 {
     for (guint i = 0; i < w->b->ranks->len; i++) {
+        const StepClass *class = class_of(w->b, i);
         guint rank = rank_of(w->b, i), nic = nic_index(w, rank);
-        for (guint port = 0; port < G_N_ELEMENTS(port_groups); port++) {
-            if (!has_port(w->b, port, class_of(w->b, i)->pp_rank))
+        for (guint port = 0; port < STEP_PORT_WIRES; port++) {
+            if (!has_port(w->b, port, class->pp_rank) || shape_of(class, port).ranks == 1)
                 continue;
-            Group *group = group_of(w, port_groups[port], rank);
-            group->members++;
-            if (port != STEP_PORT_TP && port != STEP_PORT_DP)
-                continue;
-            gboolean known = FALSE;
-            for (guint k = 0; k < group->nics_used->len; k++)
-                known = known || g_array_index(group->nics_used, guint, k) == nic;
-            if (!known) {
-                g_array_append_val(group->nics_used, nic);
-                *groups_behind(w, i, nic, port == STEP_PORT_TP ? KIND_TP : KIND_DP) += 1;
-            }
+            guint group = group_index(w, port, rank);
+            g_array_index(w->groups, Group, group).members++;
+            if (carries_data(port) && first_behind(w, group, nic))
+                *groups_behind(w, i, nic, port) += 1;
         }
-        *groups_behind(w, i, nic, KIND_WIRE) += 1;
+        *groups_behind(w, i, nic, USE_WIRE) += 1;
     }
     for (guint i = 0; i < w->groups->len; i++) {
         Group *group = &g_array_index(w->groups, Group, i);
         group->meeting = sim_engine_add_meetings(w->engine, group->members, 1);
-        g_array_set_size(group->nics_used, 0);
     }
+    w->alone = sim_engine_add_meetings(w->engine, 1, 1);
+    g_hash_table_remove_all(w->loaded);
 }
 
 static double
-nic_weight(const Wiring *w, guint i, guint nic, UseKind kind)
+nic_weight(Wiring *w, guint i, guint nic, guint use)
 {
     const StepClass *class = class_of(w->b, i);
-    double truth = kind == KIND_TP   ? class->nic_sharers[PLAN_GROUP_TP]
-                   : kind == KIND_DP ? class->nic_sharers[PLAN_GROUP_DP]
-                                     : class->nic_sharers_p2p;
-    return truth / *groups_behind(w, i, nic, kind);
+    double truth = use == USE_WIRE || port_groups[use] == GROUP_REPLICA
+                       ? class->nic_sharers_p2p
+                       : class->nic_sharers[port_groups[use]];
+    return truth / *groups_behind(w, i, nic, use);
 }
 
 static void
-use_ports(Wiring *w, guint i, Group *group, gboolean nvlink, gboolean network, UseKind kind)
+use_ports(Wiring *w, guint i, guint port)
 {
-    guint nic = nic_index(w, rank_of(w->b, i));
+    NetGroup shape = shape_of(class_of(w->b, i), port);
+    guint nic = nic_index(w, rank_of(w->b, i)), index = group_index(w, port, rank_of(w->b, i));
+    guint32 meeting = g_array_index(w->groups, Group, index).meeting;
+    for (guint direction = OUT; direction <= IN && shape.ranks_per_node > 1; direction++)
+        sim_engine_use(w->engine, meeting, 1, w->nvlink[2 * i + direction], NET_LOAD_NVLINK, 1.0);
+    if (shape.nodes == 1 || !first_behind(w, index, nic))
+        return;
     for (guint direction = OUT; direction <= IN; direction++)
-        if (nvlink)
-            sim_engine_use(w->engine, group->meeting, 1, w->nvlink[2 * i + direction],
-                           NET_LOAD_NVLINK, 1.0);
-    for (guint k = 0; k < group->nics_used->len; k++)
-        if (g_array_index(group->nics_used, guint, k) == nic)
-            return;
-    g_array_append_val(group->nics_used, nic);
-    for (guint direction = OUT; direction <= IN && network; direction++)
-        sim_engine_use(w->engine, group->meeting, 1,
+        sim_engine_use(w->engine, meeting, 1,
                        g_array_index(w->nic_resource, guint32, 2 * nic + direction), NET_LOAD_NIC,
-                       nic_weight(w, i, nic, kind));
+                       nic_weight(w, i, nic, port));
 }
 
 static void
@@ -207,13 +223,10 @@ use_groups(Wiring *w)
 {
     for (guint i = 0; i < w->b->ranks->len; i++) {
         const StepClass *class = class_of(w->b, i);
-        guint rank = rank_of(w->b, i);
-        if (class->tp.ranks > 1)
-            use_ports(w, i, group_of(w, PLAN_GROUP_TP, rank), class->tp.ranks_per_node > 1,
-                      class->tp.nodes > 1, KIND_TP);
-        if (class->dp.ranks > 1)
-            use_ports(w, i, group_of(w, PLAN_GROUP_DP, rank), class->dp.ranks_per_node > 1,
-                      class->dp.nodes > 1, KIND_DP);
+        for (guint port = 0; port < STEP_PORT_WIRES; port++)
+            if (has_port(w->b, port, class->pp_rank) && carries_data(port) &&
+                shape_of(class, port).ranks > 1)
+                use_ports(w, i, port);
     }
 }
 
@@ -235,9 +248,9 @@ use_wire(Wiring *w, guint from, guint to, guint32 first, gboolean local)
     }
     guint out = nic_index(w, rank_of(w->b, from)), in = nic_index(w, rank_of(w->b, to));
     sim_engine_use(w->engine, first, n, g_array_index(w->nic_resource, guint32, 2 * out + OUT),
-                   NET_LOAD_NIC, nic_weight(w, from, out, KIND_WIRE));
+                   NET_LOAD_NIC, nic_weight(w, from, out, USE_WIRE));
     sim_engine_use(w->engine, first, n, g_array_index(w->nic_resource, guint32, 2 * in + IN),
-                   NET_LOAD_NIC, nic_weight(w, to, in, KIND_WIRE));
+                   NET_LOAD_NIC, nic_weight(w, to, in, USE_WIRE));
 }
 
 /* Two ranges of meetings, one per microbatch, for each boundary between stages on different ranks. */
@@ -268,20 +281,18 @@ add_rank(Wiring *w, guint i, const guint32 *wires)
     const Schedule *s = w->b->schedule;
     guint pp_rank = class_of(w->b, i)->pp_rank;
     g_autofree guint32 *ports = g_new0(guint32, step_n_ports(s));
-    for (guint port = 0; port < G_N_ELEMENTS(port_groups); port++)
-        if (has_port(w->b, port, pp_rank))
-            ports[port] = group_of(w, port_groups[port], rank_of(w->b, i))->meeting;
+    for (guint port = 0; port < STEP_PORT_WIRES; port++) {
+        gboolean many =
+            has_port(w->b, port, pp_rank) && shape_of(class_of(w->b, i), port).ranks > 1;
+        ports[port] =
+            many ? g_array_index(w->groups, Group, group_index(w, port, rank_of(w->b, i))).meeting
+                 : w->alone;
+    }
     step_bind_wires(s, pp_rank, wires, ports);
     guint class = g_array_index(w->b->ranks, StepRank, i).class;
     const StepLowered *lowered = g_ptr_array_index(w->b->lowered, class);
     guint32 id = sim_engine_add_rank(w->engine, lowered->program, ports, step_n_ports(s));
     g_assert(id == i);
-}
-
-static void
-clear_group(gpointer data)
-{
-    g_clear_pointer(&((Group *)data)->nics_used, g_array_unref);
 }
 
 SimEngine *
@@ -290,14 +301,15 @@ step_engine_new(StepBuild *b)
     Wiring w = {
         .b = b,
         .engine = sim_engine_new(),
-        .nics = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
+        .nics = g_hash_table_new(NULL, NULL),
         .nic_resource = g_array_new(FALSE, FALSE, sizeof(guint32)),
-        .nic_groups = g_array_new(FALSE, TRUE, sizeof(guint32)),
-        .meetings = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
-        .groups = g_array_new(FALSE, FALSE, sizeof(Group)),
+        .stages = g_hash_table_new(NULL, NULL),
+        .behind = g_array_new(FALSE, TRUE, sizeof(guint32)),
+        .places = g_hash_table_new(NULL, NULL),
+        .groups = g_array_new(FALSE, TRUE, sizeof(Group)),
+        .loaded = g_hash_table_new(NULL, NULL),
         .nvlink = g_new(guint32, (gsize)b->ranks->len * 2),
     };
-    g_array_set_clear_func(w.groups, clear_group);
     double capacity = net_nvlink_capacity_Bps(b->net);
     for (guint i = 0; i < b->ranks->len * 2; i++)
         w.nvlink[i] = sim_engine_add_resource(w.engine, capacity);
@@ -311,10 +323,11 @@ step_engine_new(StepBuild *b)
         }
         add_rank(&w, i, wires);
     }
-    g_hash_table_unref(w.nics);
-    g_hash_table_unref(w.meetings);
+    GHashTable *const tables[] = {w.nics, w.stages, w.places, w.loaded};
+    for (guint i = 0; i < G_N_ELEMENTS(tables); i++)
+        g_hash_table_unref(tables[i]);
     g_array_unref(w.nic_resource);
-    g_array_unref(w.nic_groups);
+    g_array_unref(w.behind);
     g_array_unref(w.groups);
     g_free(w.nvlink);
     return w.engine;
