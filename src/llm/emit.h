@@ -78,8 +78,11 @@ void llm_emit_gather(
 void llm_emit_combine(LlmEmit *e); /* reduce-scatter or all-reduce of the partial sums */
 ClusterDtype llm_core_dtype(const LlmCut *cut); /* 16 bits where the weights' GEMMs are in 8 */
 
-/* matrix.c: out columns from in columns, n tokens. */
-void llm_emit_forward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out);
+/* matrix.c: out columns from in columns, n tokens. Cut by columns (QKV, MLP up, head): the input is gathered
+ * first. Cut by rows (attention out, MLP down): the partial sums are combined, if this is wanted here. */
+void llm_emit_column_forward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out);
+void llm_emit_row_forward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out,
+                          gboolean combine);
 /* The backward of a matrix cut by rows (attention out, MLP down): its output gradient is gathered
  * first, unless it is already. Of weight gradients alone: the input of `next` columns that the next matrix
  * needs is gathered again meanwhile. */
@@ -122,8 +125,8 @@ void llm_emit_layer_backward(LlmEmit *e, LlmPiece piece);
 /* recompute.c: what selective recompute runs again. */
 void llm_emit_selected(LlmEmit *e, LlmPiece piece);
 void llm_emit_norm(LlmEmit *e);
-void llm_emit_mlp(LlmEmit *e);        /* gather, up, activation, down */
-void llm_emit_activation(LlmEmit *e); /* of the dense MLP */
+void llm_emit_mlp(LlmEmit *e, gboolean combine); /* gather, up, activation, down */
+void llm_emit_activation(LlmEmit *e);            /* of the dense MLP */
 void llm_emit_embedding_forward(LlmEmit *e);
 void llm_emit_embedding_backward(LlmEmit *e);
 void llm_emit_head_forward(LlmEmit *e);

@@ -102,7 +102,6 @@ emit_fused_loss(LlmEmit *e)
     llm_emit_memory(e, "cross_entropy_divide", COST_CROSS_ENTROPY, 2.0 * logits);
 }
 
-/* The LM head is no module that computes in 8 bits. */
 void
 llm_emit_head_forward(LlmEmit *e)
 {
@@ -111,15 +110,12 @@ llm_emit_head_forward(LlmEmit *e)
     } else {
         llm_emit_memory(e, "head_input", COST_COPY, hidden_pass(e, 2));
     }
-    e->matrices = llm_core_dtype(e->cut);
-    llm_emit_gather(e);
-    llm_emit_forward(e, &lm_head, e->shape->hidden, e->vocab);
+    llm_emit_column_forward(e, &lm_head, e->shape->hidden, e->vocab);
     if (e->cut->fused_loss) {
         emit_fused_loss(e);
     } else {
         emit_plain_loss(e);
     }
-    e->matrices = e->cut->dtype;
 }
 
 void
@@ -131,9 +127,7 @@ llm_emit_head_backward(LlmEmit *e)
         double each = e->cut->fused_loss ? 2.0 * e->element : 12.0 + e->element;
         llm_emit_memory(e, "cross_entropy_backward", COST_CROSS_ENTROPY_BACKWARD, logits * each);
     }
-    e->matrices = llm_core_dtype(e->cut);
     llm_emit_column_backward(e, &lm_head, e->shape->hidden, e->vocab);
-    e->matrices = e->cut->dtype;
     if (!e->input_grad) {
         return;
     }
@@ -168,18 +162,18 @@ void
 llm_emit_prediction_forward(LlmEmit *e)
 {
     gint64 hidden = e->shape->hidden;
+    ClusterDtype matrices = e->matrices;
+    e->matrices = llm_core_dtype(e->cut);
     llm_emit_embedding_forward(e);
+    e->matrices = matrices;
     llm_emit_memory(e, "mtp_embedding_norm", COST_NORM, hidden_pass(e, 2));
     llm_emit_memory(e, "mtp_hidden_norm", COST_NORM, hidden_pass(e, 2));
     llm_emit_memory(e, "mtp_concat", COST_COPY, hidden_pass(e, 4));
-    if (e->gathers) {
-        double bytes = 2.0 * (double)e->tokens * (double)hidden * e->element;
-        llm_emit_join(e, llm_emit_collective(e, "all_gather", NET_ALL_GATHER, bytes));
-    }
-    llm_emit_forward(e, &projection, 2 * hidden, llm_share(hidden, e->cut->tp));
+    llm_emit_column_forward(e, &projection, 2 * hidden, llm_share(hidden, e->cut->tp));
     emit_projection_gather(e, FALSE);
     llm_emit_layer_forward(e, llm_emit_layer_of(e->shape, LLM_PIECE_MTP));
     e->segment = LLM_SEGMENT_POST;
+    e->matrices = llm_core_dtype(e->cut);
     llm_emit_head_forward(e);
 }
 
@@ -187,8 +181,11 @@ void
 llm_emit_prediction_backward(LlmEmit *e)
 {
     gint64 hidden = e->shape->hidden;
+    ClusterDtype matrices = e->matrices;
     e->segment = LLM_SEGMENT_POST;
+    e->matrices = llm_core_dtype(e->cut);
     llm_emit_head_backward(e);
+    e->matrices = matrices;
     llm_emit_layer_backward(e, llm_emit_layer_of(e->shape, LLM_PIECE_MTP));
     if (e->input_grad) {
         llm_emit_memory(e, "residual_grad_add", COST_ADD, hidden_pass(e, 3));
@@ -198,6 +195,7 @@ llm_emit_prediction_backward(LlmEmit *e)
     if (e->input_grad) {
         llm_emit_memory(e, "mtp_hidden_norm_backward", COST_NORM_BACKWARD, hidden_pass(e, 3));
         llm_emit_memory(e, "mtp_embedding_norm_backward", COST_NORM_BACKWARD, hidden_pass(e, 3));
+        e->matrices = llm_core_dtype(e->cut);
         llm_emit_embedding_backward(e);
     }
 }

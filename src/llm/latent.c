@@ -4,8 +4,8 @@
  *   kv_down h -> kv_lora + d_rope, norm of kv_lora, kv_up kv_lora -> a (d_nope + d_v) / t
  *   rope on d_rope of each query head and on the one key that all heads share
  *
- * The down matrices are on every rank whole, over its own tokens; with sequence parallelism the latents are
- * gathered, which are narrower than the hidden state. */
+ * The down matrices are on every rank whole, over its own tokens; with sequence parallelism the latents and the
+ * shared key are gathered, which are narrower than the hidden state. */
 #include "config.h"
 
 #include "llm/emit.h"
@@ -34,12 +34,15 @@ latent_pass(const LlmEmit *e, double passes, gint64 columns)
     return passes * (double)e->local_tokens * (double)columns * e->element;
 }
 
+/* The key that all heads share, and backward its gradient. */
 static void
-emit_latent_gather(LlmEmit *e, gint64 columns)
+emit_shared_key(LlmEmit *e, gboolean backward)
 {
     if (e->gathers) {
-        double bytes = (double)e->tokens * (double)columns * e->element;
-        llm_emit_join(e, llm_emit_collective(e, "all_gather", NET_ALL_GATHER, bytes));
+        double bytes = (double)e->tokens * (double)e->shape->qk_rope_dim * e->element;
+        llm_emit_join(e,
+                      llm_emit_collective(e, backward ? "reduce_scatter" : "all_gather",
+                                          backward ? NET_REDUCE_SCATTER : NET_ALL_GATHER, bytes));
     }
 }
 
@@ -59,11 +62,10 @@ llm_emit_latent_up(LlmEmit *e)
 {
     const LlmShape *shape = e->shape;
     if (shape->q_lora > 0) {
-        emit_latent_gather(e, shape->q_lora);
-        llm_emit_forward(e, &q_up, shape->q_lora, q_columns(e));
+        llm_emit_column_forward(e, &q_up, shape->q_lora, q_columns(e));
     }
-    emit_latent_gather(e, shape->kv_lora + shape->qk_rope_dim);
-    llm_emit_forward(e, &kv_up, shape->kv_lora, kv_columns(e));
+    llm_emit_column_forward(e, &kv_up, shape->kv_lora, kv_columns(e));
+    emit_shared_key(e, FALSE);
     emit_rope(e, FALSE);
 }
 
@@ -75,8 +77,7 @@ llm_emit_latent_forward(LlmEmit *e)
         llm_emit_plain_forward(e, &q_down, shape->hidden, shape->q_lora);
         llm_emit_memory(e, "q_norm", COST_NORM, latent_pass(e, 2, shape->q_lora));
     } else {
-        llm_emit_gather(e);
-        llm_emit_forward(e, &q_direct, shape->hidden, q_columns(e));
+        llm_emit_column_forward(e, &q_direct, shape->hidden, q_columns(e));
     }
     llm_emit_plain_forward(e, &kv_down, shape->hidden, shape->kv_lora + shape->qk_rope_dim);
     llm_emit_memory(e, "kv_norm", COST_NORM, latent_pass(e, 2, shape->kv_lora));
@@ -90,6 +91,7 @@ llm_emit_latent_backward(LlmEmit *e)
     gint64 hidden = shape->hidden, latent = shape->kv_lora + shape->qk_rope_dim;
     if (e->input_grad) {
         emit_rope(e, TRUE);
+        emit_shared_key(e, TRUE);
     }
     llm_emit_column_backward(e, &kv_up, shape->kv_lora, kv_columns(e));
     if (e->input_grad) {

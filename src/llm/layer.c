@@ -113,8 +113,7 @@ static void
 emit_qkv_forward(LlmEmit *e)
 {
     gint64 turned = (e->heads + e->kv_heads) * e->qk_dim; /* q and k */
-    llm_emit_gather(e);
-    llm_emit_forward(e, &qkv, e->shape->hidden, e->qkv);
+    llm_emit_column_forward(e, &qkv, e->shape->hidden, e->qkv);
     emit_bias(e, e->shape->qkv_bias, e->qkv);
     if (e->shape->qk_norm) {
         llm_emit_memory(e, "qk_norm", COST_NORM, column_pass(e, 2, turned));
@@ -125,7 +124,7 @@ emit_qkv_forward(LlmEmit *e)
 }
 
 static void
-emit_attention_forward(LlmEmit *e)
+emit_attention_forward(LlmEmit *e, gboolean combine)
 {
     emit_norm(e, "norm");
     if (e->latent) {
@@ -134,7 +133,7 @@ emit_attention_forward(LlmEmit *e)
         emit_qkv_forward(e);
     }
     llm_emit_core_forward(e);
-    llm_emit_forward(e, &attention_out, e->context, e->shape->hidden);
+    llm_emit_row_forward(e, &attention_out, e->context, e->shape->hidden, combine);
 }
 
 void
@@ -145,19 +144,18 @@ llm_emit_activation(LlmEmit *e)
 }
 
 void
-llm_emit_mlp(LlmEmit *e)
+llm_emit_mlp(LlmEmit *e, gboolean combine)
 {
-    llm_emit_gather(e);
-    llm_emit_forward(e, &mlp_up, e->shape->hidden, e->up);
+    llm_emit_column_forward(e, &mlp_up, e->shape->hidden, e->up);
     emit_bias(e, e->shape->mlp_bias, e->up);
     llm_emit_activation(e);
-    llm_emit_forward(e, &mlp_down, e->ffn, e->shape->hidden);
+    llm_emit_row_forward(e, &mlp_down, e->ffn, e->shape->hidden, combine);
 }
 
 static void
 emit_moe_forward(LlmEmit *e)
 {
-    llm_emit_combine(e);
+    emit_attention_forward(e, TRUE);
     emit_residual(e, e->shape->out_bias);
     emit_norm(e, "norm");
     llm_emit_experts_forward(e);
@@ -167,22 +165,22 @@ emit_moe_forward(LlmEmit *e)
 void
 llm_emit_layer_forward(LlmEmit *e, LlmPiece piece)
 {
-    emit_attention_forward(e);
+    gboolean parallel = e->shape->parallel_residual;
     if (piece == LLM_PIECE_MOE || piece == LLM_PIECE_MOE_WINDOW) {
         emit_moe_forward(e);
         return;
     }
-    if (!e->shape->parallel_residual) {
-        llm_emit_combine(e);
+    emit_attention_forward(e, !parallel);
+    if (!parallel) {
         emit_residual(e, e->shape->out_bias);
     }
     emit_norm(e, "norm");
-    llm_emit_mlp(e);
-    if (e->shape->parallel_residual) {
+    llm_emit_mlp(e, !parallel);
+    if (parallel) {
         /* The partial sums of both branches are added first and combined once. */
         llm_emit_memory(e, "branch_add", COST_ADD, column_pass(e, 3, e->shape->hidden));
+        llm_emit_combine(e);
     }
-    llm_emit_combine(e);
     emit_residual(e, e->shape->mlp_bias);
 }
 

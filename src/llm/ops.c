@@ -15,17 +15,20 @@ llm_layer_piece(const LlmShape *shape, gint64 layer)
     return window ? LLM_PIECE_LAYER_WINDOW : LLM_PIECE_LAYER;
 }
 
+/* Embedding and head are no modules that compute in 8 bits. */
 static void
 emit_piece(LlmEmit *e, LlmPiece piece, gboolean backward)
 {
     switch (piece) {
     case LLM_PIECE_EMBEDDING:
+        e->matrices = llm_core_dtype(e->cut);
         (backward ? llm_emit_embedding_backward : llm_emit_embedding_forward)(e);
         return;
     case LLM_PIECE_MTP:
         (backward ? llm_emit_prediction_backward : llm_emit_prediction_forward)(e);
         return;
     case LLM_PIECE_HEAD:
+        e->matrices = llm_core_dtype(e->cut);
         (backward ? llm_emit_head_backward : llm_emit_head_forward)(e);
         return;
     case LLM_PIECE_LAYER:

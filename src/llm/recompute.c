@@ -9,9 +9,8 @@
 /* The sum of a module that ends in a collective is waited for, though nothing is done with it: a kernel of
  * no size. */
 static void
-emit_sum(LlmEmit *e)
+emit_end(LlmEmit *e)
 {
-    llm_emit_combine(e);
     if (e->cut->tp > 1) {
         llm_emit_memory(e, "recompute_end", COST_COPY, 4.0);
     }
@@ -35,8 +34,8 @@ static void
 select_mlp(LlmEmit *e)
 {
     if (llm_recomputes(e->cut, LLM_MODULE_MLP)) {
-        llm_emit_mlp(e);
-        emit_sum(e);
+        llm_emit_mlp(e, TRUE);
+        emit_end(e);
     } else if (llm_recomputes(e->cut, LLM_MODULE_ACTIVATION)) {
         llm_emit_activation(e);
     }
@@ -52,8 +51,8 @@ select_experts(LlmEmit *e)
     e->segment = LLM_SEGMENT_EXPERTS;
     if (e->shape->shared_ffn > 0 && llm_recomputes(e->cut, LLM_MODULE_SHARED_EXPERTS)) {
         llm_emit_shared_forward(e, TRUE, TRUE);
-        if (e->cut->tp > 1 && !e->shape->shared_gate) {
-            llm_emit_memory(e, "recompute_end", COST_COPY, 4.0);
+        if (!e->shape->shared_gate) {
+            emit_end(e);
         }
     }
     if (llm_recomputes(e->cut, LLM_MODULE_MOE_ACTIVATION)) {

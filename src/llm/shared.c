@@ -25,14 +25,12 @@ llm_emit_shared_forward(LlmEmit *e, gboolean up, gboolean down)
 {
     gint64 hidden = e->shape->hidden;
     if (up) {
-        llm_emit_gather(e);
-        llm_emit_forward(e, &shared_up, hidden, e->shared_up);
+        llm_emit_column_forward(e, &shared_up, hidden, e->shared_up);
         llm_emit_memory(e, "shared_activation", COST_ACTIVATION,
                         activation_bytes(e, e->shape->gated ? 3 : 2));
     }
     if (down) {
-        llm_emit_forward(e, &shared_down, e->shared, hidden);
-        llm_emit_combine(e);
+        llm_emit_row_forward(e, &shared_down, e->shared, hidden, TRUE);
         if (e->shape->shared_gate) {
             ClusterDtype matrices = e->matrices;
             e->matrices = llm_core_dtype(e->cut);
