@@ -32,7 +32,9 @@ check_range(const PlanSpec *spec, GError **error)
 static gboolean
 resolve_sequence(PlanSpec *spec, const LlmShape *shape, GPtrArray *remarks, GError **error)
 {
-    gint64 cut = spec->cp * (spec->sequence_parallel ? spec->tp : 1);
+    gint64 local = spec->sequence_parallel ? spec->tp : 1;
+    /* causal load balance gives a rank two pieces of the sequence, one from each end */
+    gint64 cut = spec->cp * (spec->cp > 1 && local % 2 != 0 ? 2 * local : local);
 
     if (spec->seq == 0) {
         spec->seq = shape->max_positions > 0 ? MIN(shape->max_positions, DEFAULT_SEQUENCE) : 2048;
@@ -58,8 +60,9 @@ resolve_sequence(PlanSpec *spec, const LlmShape *shape, GPtrArray *remarks, GErr
                                        : g_strdup_printf(PLAN_D, cut);
         return plan_refuse(
             error, "--seq-length: " PLAN_D " is not a multiple of %s = " PLAN_D "; write %s%s",
-            spec->seq, spec->cp > 1 ? "the sequence ranks" : "tp (sequence parallel)", cut, nearest,
-            spec->sequence_parallel ? ", or --no-sequence-parallel" : "");
+            spec->seq,
+            spec->cp > 1 ? "two pieces for each context rank and its tp" : "tp (sequence parallel)",
+            cut, nearest, spec->sequence_parallel ? ", or --no-sequence-parallel" : "");
     }
     return TRUE;
 }

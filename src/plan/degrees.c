@@ -11,37 +11,13 @@ check_positive(const PlanSpec *spec, GError **error)
         gint64 value, least;
     } counts[] = {
         {"tp", spec->tp, 1},   {"pp", spec->pp, 1}, {"cp", spec->cp, 1},     {"ep", spec->ep, 1},
-        {"vpp", spec->vpp, 1}, {"dp", spec->dp, 0}, {"gpus", spec->gpus, 0},
+        {"vpp", spec->vpp, 1}, {"dp", spec->dp, 0}, {"gpus", spec->gpus, 0}, {"etp", spec->etp, 0},
     };
 
     for (guint i = 0; i < G_N_ELEMENTS(counts); i++)
         if (counts[i].value < counts[i].least || counts[i].value > PLAN_MAX_GPUS)
             return plan_refuse(error, "--%s: " PLAN_D " is out of range; write 1 to %d",
                                counts[i].name, counts[i].value, PLAN_MAX_GPUS);
-    return TRUE;
-}
-
-static gboolean
-check_supported(const PlanSpec *spec, GError **error)
-{
-    if (spec->cp > 1)
-        return plan_refuse(
-            error, "--cp: context parallelism (" PLAN_D ") is not supported yet; write --cp 1",
-            spec->cp);
-    if (spec->ep > 1)
-        return plan_refuse(error,
-                           "--ep: expert parallelism (" PLAN_D
-                           ") is not supported yet, and the model "
-                           "has no experts; write --ep 1",
-                           spec->ep);
-    if (spec->zero < 0 || spec->zero > 3)
-        return plan_refuse(error, "--zero: there is no stage " PLAN_D "; write 0 or 1", spec->zero);
-    if (spec->zero > 1)
-        return plan_refuse(error,
-                           "--zero: stage " PLAN_D
-                           " is not supported yet; write --zero 1 (optimizer "
-                           "state sharded over the replicas) or --zero 0",
-                           spec->zero);
     if (spec->vpp > 1 && spec->pp == 1)
         return plan_refuse(error,
                            "--vpp: " PLAN_D
@@ -52,8 +28,8 @@ check_supported(const PlanSpec *spec, GError **error)
 }
 
 /* "1, 2, 4": what divides n, up to the limit. */
-static char *
-list_divisors(gint64 n, gint64 limit)
+char *
+plan_list_divisors(gint64 n, gint64 limit)
 {
     GString *text = g_string_new(NULL);
 
@@ -82,7 +58,7 @@ resolve_gpus(PlanSpec *spec, GError **error)
         return TRUE;
     }
     if (spec->dp == 0 && spec->gpus % model != 0) {
-        g_autofree char *divisors = list_divisors(spec->gpus, 4096);
+        g_autofree char *divisors = plan_list_divisors(spec->gpus, 4096);
         gint64 below = spec->gpus / model * model;
         g_autofree char *nearest = below > 0
                                        ? g_strdup_printf(PLAN_D " or " PLAN_D, below, below + model)
@@ -191,9 +167,8 @@ gboolean
 plan_resolve_degrees(PlanSpec *spec, const LlmShape *shape, const ClusterSystem *system,
                      GPtrArray *remarks, GError **error)
 {
-    if (!check_positive(spec, error) || !check_supported(spec, error) ||
-        !resolve_gpus(spec, error) || !check_tp(spec, shape, error) ||
-        !check_dtype(spec, system, error))
+    if (!check_positive(spec, error) || !resolve_gpus(spec, error) ||
+        !check_tp(spec, shape, error) || !check_dtype(spec, system, error))
         return FALSE;
     if (spec->tp == 1)
         spec->sequence_parallel = FALSE; /* it cuts by tp: nothing to cut */

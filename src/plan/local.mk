@@ -9,3 +9,10 @@ libdtsim_a_SOURCES += %D%/memory.c
 libdtsim_a_SOURCES += %D%/print.c
 libdtsim_a_SOURCES += %D%/ranks.c
 libdtsim_a_SOURCES += %D%/stages.c
+libdtsim_a_SOURCES += %D%/activation.c \
+	%D%/context.c \
+	%D%/experts.c \
+	%D%/framework.c \
+	%D%/offload.c \
+	%D%/optimizer.c \
+	%D%/sharding.c

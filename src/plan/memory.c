@@ -1,10 +1,15 @@
-/* What one GPU holds: parameters, gradients, optimizer state, activations, buffers (SPEC.md 9 and
- * 10). */
+/* What one GPU holds for the whole iteration: parameters, gradients, optimizer state, buffers (SPEC.md 9).
+ *
+ * Dense parameters and experts are cut over different ranks, each by its own number, rounded up. Megatron starts
+ * each parameter at a multiple of 64 elements and ends each bucket at a multiple of lcm(dp, 128): below 1 MB a
+ * rank, not counted. */
 #include "config.h"
 
 #include <math.h>
 
 #include "plan/plan.h"
+
+#include "plan/resolve.h"
 
 static gint64
 ceil_div(gint64 value, gint64 divisor)
@@ -13,30 +18,70 @@ ceil_div(gint64 value, gint64 divisor)
 }
 
 static gint64
-embedding_rows(const Plan *plan)
+whole(double bytes)
 {
-    return plan->vocab_padded / plan->spec.tp;
+    return (gint64)ceil(bytes);
+}
+
+/* --- parameters --------------------------------------------------------------------------------- */
+
+static LlmPieceParameters
+plus(LlmPieceParameters a, LlmPieceParameters b, gint64 times)
+{
+    return (LlmPieceParameters){a.dense + times * b.dense, a.expert + times * b.expert};
+}
+
+static LlmPieceParameters
+of_piece(const Plan *plan, LlmPiece piece)
+{
+    return llm_piece_parameters(plan->shape, &plan->cut, piece);
+}
+
+/* Of the transformer layers of a stage. */
+static LlmPieceParameters
+of_layers(const Plan *plan, gint64 stage)
+{
+    LlmPieceParameters n = {0};
+    gint64 counts[LLM_N_PIECES] = {0};
+
+    for (gint64 i = 0; i < plan->layers[stage]; i++)
+        counts[plan_layer_piece(plan, stage, i)]++;
+    for (guint piece = 0; piece < LLM_N_PIECES; piece++)
+        if (counts[piece] > 0)
+            n = plus(n, of_piece(plan, piece), counts[piece]);
+    return n;
+}
+
+/* The head of a tied model is the embedding itself when both are on one rank, else its copy. */
+static LlmPieceParameters
+of_stage(const Plan *plan, gint64 stage)
+{
+    LlmPieceParameters n = of_layers(plan, stage);
+
+    g_assert(stage >= 0 && stage < plan->n_stages);
+    if (plan_stage_has_embedding(plan, stage))
+        n = plus(n, of_piece(plan, LLM_PIECE_EMBEDDING), 1);
+    if (plan_stage_has_head(plan, stage)) {
+        n = plus(n, of_piece(plan, LLM_PIECE_HEAD), 1);
+        if (plan->shape->tied && plan->rank_of[0] == plan->rank_of[stage])
+            n.dense -= plan->vocab_padded / plan->spec.tp * plan->shape->hidden;
+    }
+    if (plan_stage_mtp(plan, stage) > 0)
+        n = plus(n, of_piece(plan, LLM_PIECE_MTP), plan_stage_mtp(plan, stage));
+    return n;
 }
 
 gint64
 plan_stage_parameters(const Plan *plan, gint64 stage)
 {
-    const LlmShape *shape = plan->shape;
-    LlmParameters p = llm_parameters(shape);
-    gint64 n = plan->layers[stage] * llm_layer_parameters_per_rank(shape, plan->spec.tp);
+    LlmPieceParameters n = of_stage(plan, stage);
+    return n.dense + n.expert;
+}
 
-    g_assert(stage >= 0 && stage < plan->n_stages);
-    if (stage == 0) /* positions and norms are whole on every tensor parallel rank */
-        n += embedding_rows(plan) * shape->hidden + p.position + p.embedding_norm;
-    if (stage == plan->n_stages - 1) {
-        n += p.final_norm;
-        if (!shape->tied || plan->rank_of[0] != plan->rank_of[stage])
-            /* the head, or its rank's copy of the embedding */
-            n += embedding_rows(plan) * shape->hidden;
-        if (shape->head_bias)
-            n += embedding_rows(plan);
-    }
-    return n;
+gint64
+plan_stage_expert_parameters(const Plan *plan, gint64 stage)
+{
+    return of_stage(plan, stage).expert;
 }
 
 gint64
@@ -51,10 +96,18 @@ plan_rank_parameters(const Plan *plan, gint64 pp_rank)
     return n;
 }
 
+/* --- bytes of one -------------------------------------------------------------------------------- */
+
 gint64
 plan_parameter_bytes(const Plan *plan)
 {
     return cluster_dtype_bytes(plan->spec.dtype) == 4 ? 4 : 2; /* fp8 trains 16-bit weights */
+}
+
+gint64
+plan_stored_bytes(const Plan *plan)
+{
+    return plan_is_fsdp(&plan->spec) ? 4 : plan_parameter_bytes(plan);
 }
 
 gint64
@@ -63,15 +116,13 @@ plan_gradient_bytes(const Plan *plan)
     return plan->spec.gradient_fp32 ? 4 : plan_parameter_bytes(plan);
 }
 
-/* Bytes of optimizer state per parameter: Adam's two fp32 moments, the fp32 master copy when the
- * weights are 16-bit, and Megatron's fp32 copy of 16-bit gradients (DeepSpeed casts as it goes). */
-static gint64
-optimizer_bytes_each(const Plan *plan)
+gint64
+plan_gather_bytes(const Plan *plan)
 {
-    if (plan_parameter_bytes(plan) == 4)
-        return 8;
-    return plan_gradient_bytes(plan) == 4 || plan->spec.deepspeed_pipeline ? 12 : 16;
+    return plan->spec.fp8_gather ? 1 : plan_parameter_bytes(plan);
 }
+
+/* --- buffers ------------------------------------------------------------------------------------- */
 
 /* Receive buffers of the pipeline: one tensor each way; interleaved runs with groups N > P receive
  * up to N - P tensors ahead on the first rank (forward) and the last (backward) (SPEC.md 2, M3). */
@@ -87,8 +138,36 @@ receive_buffers(const Plan *plan, gint64 pp_rank)
            (wraps && end ? MAX(s->group - s->pp, 0) : 0);
 }
 
-/* DeepSpeed's ZeRO copies gradients into a reduce bucket and weights into a gather bucket. */
+/* DeepSpeed's pipeline without its own spec copies into buckets of this size. */
 #define DEEPSPEED_BUCKET_ELEMENTS 500000000
+
+/* DeepSpeed's ZeRO copies gradients into a reduce bucket, into two by turns when the reduction overlaps, and
+ * weights into a gather bucket (stages 1 and 2). */
+static gint64
+deepspeed_buckets(const Plan *plan, gint64 parameters)
+{
+    const PlanSpec *s = &plan->spec;
+    if (s->zero == 0 || (s->framework != PLAN_DEEPSPEED && !s->deepspeed_pipeline))
+        return 0;
+    gint64 elements =
+        s->framework == PLAN_DEEPSPEED ? s->bucket_elements : DEEPSPEED_BUCKET_ELEMENTS;
+    gint64 gradients = plan_gradient_bytes(plan) * (s->overlap_grad_reduce ? 2 : 1);
+    return MIN(parameters, elements) * (gradients + (s->zero < 3 ? plan_parameter_bytes(plan) : 0));
+}
+
+/* DeepEP's ring buffers, 10 channels (20 SMs): over NVLink 256 tokens a channel from each of 8 GPUs; over the
+ * network 128 tokens a channel and node, for sending and for receiving. A token in 16 bits. */
+static gint64
+deepep_buffers(const Plan *plan)
+{
+    const LlmCut *cut = &plan->cut;
+    gint64 token = plan->shape->hidden * 2, channels = 10;
+    if (cut->dispatch != LLM_DISPATCH_FLEX || cut->ep * cut->etp == 1 || plan->shape->experts == 0)
+        return 0;
+    gint64 local = MIN(cut->ep * cut->etp, plan->system->gpus_per_node);
+    gint64 bytes = channels * local * 256 * token;
+    return bytes + (cut->ep_nodes > 1 ? channels * cut->ep_nodes * 128 * token * 2 : 0);
+}
 
 /* The whole-sequence buffer that sequence parallel all-gathers into, receive buffers, buckets. */
 static gint64
@@ -96,36 +175,119 @@ communication_bytes(const Plan *plan, gint64 pp_rank, gint64 parameters)
 {
     const PlanSpec *s = &plan->spec;
     gint64 bytes = receive_buffers(plan, pp_rank) * plan_p2p_bytes(plan);
-    gint64 element = plan_parameter_bytes(plan);
 
     if (s->sequence_parallel)
-        bytes += s->seq / s->cp * s->micro_batch * plan->shape->hidden * element;
-    if (s->deepspeed_pipeline && s->zero >= 1)
-        bytes += MIN(parameters, DEEPSPEED_BUCKET_ELEMENTS) * (plan_gradient_bytes(plan) + element);
-    return bytes;
+        bytes += s->seq / s->cp * s->micro_batch * plan->shape->hidden * plan_parameter_bytes(plan);
+    return bytes + deepspeed_buckets(plan, parameters) + deepep_buffers(plan);
+}
+
+/* --- static memory ---------------------------------------------------------------------------------- */
+
+/* All stages of a rank together. */
+typedef struct {
+    LlmPieceParameters all;
+    LlmPieceParameters layers; /* of them, of transformer layers: what fp8 copies are of */
+    gint64 resident;           /* of cut parameters, norms and biases that stay gathered */
+    gint64 owned;              /* on this rank when cut by ZeRO */
+} Held;
+
+static Held
+held_of(const Plan *plan, const gint64 *stages, guint n_stages)
+{
+    const PlanSpec *s = &plan->spec;
+    Held held = {0};
+
+    for (guint i = 0; i < n_stages; i++) {
+        held.all = plus(held.all, of_stage(plan, stages[i]), 1);
+        held.layers = plus(held.layers, of_layers(plan, stages[i]), 1);
+        if (s->zero == 3 && plan->shape->hidden <= s->resident_elements)
+            for (gint64 l = 0; l < plan->layers[stages[i]]; l++)
+                held.resident += llm_piece_replicated(plan->shape, &plan->cut,
+                                                      plan_layer_piece(plan, stages[i], l));
+    }
+    held.owned = ceil_div(held.all.dense, plan_shard_ranks(plan, FALSE)) +
+                 ceil_div(held.all.expert, plan_shard_ranks(plan, TRUE));
+    return held;
+}
+
+/* Weights, with copies of the layers' in 8 bits, as is and transposed: instead of the 16-bit ones where they are
+ * gathered in 8 bits, else beside them. What is cut is cast as it is gathered. */
+static gint64
+parameter_bytes(const Plan *plan, const Held *held, guint versions)
+{
+    const PlanSpec *s = &plan->spec;
+    gint64 n = held->all.dense + held->all.expert,
+           layers = held->layers.dense + held->layers.expert;
+    gint64 each = plan_stored_bytes(plan);
+
+    if (s->zero == 3)
+        return held->owned * each * versions + held->resident * plan_parameter_bytes(plan);
+    if (s->dtype != CLUSTER_FP8)
+        return n * each * versions;
+    if (s->fp8_gather)
+        return (n - layers) * each * versions + 2 * layers;
+    return n * each * versions + 2 * layers;
+}
+
+/* Of a gradient that stays for the iteration: as accumulated, with torch's DDP buckets of 16-bit gradients under
+ * nanotron's fp32 ones; cut by ZeRO 2 and 3, of FSDP in the dtype of its fp32 shard. */
+static gint64
+gradient_bytes(const Plan *plan, const Held *held)
+{
+    const PlanSpec *s = &plan->spec;
+    gint64 n = held->all.dense + held->all.expert, each = plan_gradient_bytes(plan);
+
+    if (plan_is_fsdp(s))
+        return (s->zero == 3 ? held->owned : n) * 4;
+    if (s->framework == PLAN_NANOTRON && each > plan_parameter_bytes(plan))
+        each += plan_parameter_bytes(plan);
+    return (s->zero >= 2 ? held->owned : n) * each;
+}
+
+static gint64
+state_bytes(const Plan *plan, const Held *held)
+{
+    return whole((double)held->owned * plan_optimizer_bytes(plan));
+}
+
+/* Moves what is offloaded from the GPU's side of the account to the host's or NVMe's. */
+static void
+offload(const Plan *plan, const Held *held, PlanStaticMemory *m)
+{
+    const PlanSpec *s = &plan->spec;
+    gint64 *to = s->optimizer_device == PLAN_DEVICE_NVME ? &m->nvme_bytes : &m->host_bytes;
+
+    if (s->optimizer_device != PLAN_DEVICE_GPU) {
+        gint64 moved = whole((double)m->optimizer_bytes * s->offload_frac);
+        m->optimizer_bytes -= moved;
+        *to += moved;
+        /* the CPU's Adam reads fp32 gradients there; cut ones of DeepSpeed and FSDP leave the GPU at once */
+        gboolean leaves = s->zero >= 2 && s->framework != PLAN_MEGATRON;
+        m->host_bytes += whole((double)held->owned * 4 * s->offload_frac);
+        if (leaves)
+            m->gradients_bytes -= whole((double)m->gradients_bytes * s->offload_frac);
+    }
+    if (s->parameter_device != PLAN_DEVICE_GPU) {
+        gint64 moved = held->owned * plan_stored_bytes(plan);
+        m->parameters_bytes -= moved;
+        *(s->parameter_device == PLAN_DEVICE_NVME ? &m->nvme_bytes : &m->host_bytes) += moved;
+    }
 }
 
 PlanStaticMemory
 plan_static_memory_of(const Plan *plan, gint64 pp_rank, const gint64 *stages, guint n_stages,
                       guint weight_versions)
 {
-    const PlanSpec *s = &plan->spec;
-    gint64 n = 0, fp8_bytes = 0;
-
-    for (guint i = 0; i < n_stages; i++) {
-        n += plan_stage_parameters(plan, stages[i]);
-        if (s->dtype == CLUSTER_FP8) /* copies of the layers' weights, as is and transposed */
-            fp8_bytes +=
-                2 * plan->layers[stages[i]] * llm_layer_parameters_per_rank(plan->shape, s->tp);
-    }
-    gint64 shard = s->zero >= 1 ? ceil_div(n, s->dp * s->cp) : n;
-    return (PlanStaticMemory){
-        .parameters_bytes = n * plan_parameter_bytes(plan) * weight_versions + fp8_bytes,
-        .gradients_bytes = n * plan_gradient_bytes(plan),
-        .optimizer_bytes = shard * optimizer_bytes_each(plan),
+    Held held = held_of(plan, stages, n_stages);
+    PlanStaticMemory m = {
+        .parameters_bytes = parameter_bytes(plan, &held, weight_versions),
+        .gradients_bytes = gradient_bytes(plan, &held),
+        .optimizer_bytes = state_bytes(plan, &held),
         .fixed_bytes = plan->system->fixed_memory_bytes,
-        .communication_bytes = communication_bytes(plan, pp_rank, n),
+        .communication_bytes = communication_bytes(plan, pp_rank, held.all.dense + held.all.expert),
     };
+    offload(plan, &held, &m);
+    return m;
 }
 
 PlanStaticMemory
@@ -140,49 +302,6 @@ plan_static_memory(const Plan *plan, gint64 pp_rank)
     return plan_static_memory_of(plan, pp_rank, stages, n, 1);
 }
 
-static gint64
-whole(double bytes)
-{
-    return (gint64)ceil(bytes);
-}
-
-gint64
-plan_stage_activation_bytes(const Plan *plan, gint64 stage)
-{
-    double bytes = (double)plan->layers[stage] *
-                   llm_activation_bytes(plan->shape, &plan->cut, LLM_PIECE_LAYER);
-
-    g_assert(stage >= 0 && stage < plan->n_stages);
-    if (stage == 0)
-        bytes += llm_activation_bytes(plan->shape, &plan->cut, LLM_PIECE_EMBEDDING);
-    if (stage == plan->n_stages - 1)
-        bytes += llm_activation_bytes(plan->shape, &plan->cut, LLM_PIECE_HEAD);
-    return whole(bytes);
-}
-
-/* Layers run their backward one after another: the largest, not the sum. */
-gint64
-plan_stage_transient_bytes(const Plan *plan, gint64 stage)
-{
-    double bytes = 0;
-
-    g_assert(stage >= 0 && stage < plan->n_stages);
-    if (plan->layers[stage] > 0)
-        bytes = llm_transient_bytes(plan->shape, &plan->cut, LLM_PIECE_LAYER);
-    if (stage == 0)
-        bytes = MAX(bytes, llm_transient_bytes(plan->shape, &plan->cut, LLM_PIECE_EMBEDDING));
-    return whole(bytes);
-}
-
-gint64
-plan_stage_logits_bytes(const Plan *plan, gint64 stage)
-{
-    g_assert(stage >= 0 && stage < plan->n_stages);
-    if (stage != plan->n_stages - 1)
-        return 0;
-    return whole(llm_transient_bytes(plan->shape, &plan->cut, LLM_PIECE_HEAD));
-}
-
 /* [s/cp (/t with sequence parallel), b, h] in the pipeline's dtype; without it every tensor
  * parallel rank sends the whole tensor, unless scatter-gather cuts it by t on the way (SPEC.md
  * 6.1). */
@@ -195,19 +314,4 @@ plan_p2p_bytes(const Plan *plan)
     if (s->sequence_parallel || s->scatter_gather)
         elements = ceil_div(elements, s->tp);
     return elements * plan_parameter_bytes(plan);
-}
-
-/* Of what a microbatch keeps on a stage, the part that its weight gradient still needs once its input
- * gradient is done, and what the input gradient leaves for it. */
-gint64
-plan_stage_weight_grad_bytes(const Plan *plan, gint64 stage)
-{
-    double bytes = (double)plan->layers[stage] *
-                   llm_weight_grad_bytes(plan->shape, &plan->cut, LLM_PIECE_LAYER);
-
-    if (stage == 0)
-        bytes += llm_weight_grad_bytes(plan->shape, &plan->cut, LLM_PIECE_EMBEDDING);
-    if (stage == plan->n_stages - 1)
-        bytes += llm_weight_grad_bytes(plan->shape, &plan->cut, LLM_PIECE_HEAD);
-    return whole(bytes);
 }

@@ -29,36 +29,6 @@ plan_remark(GPtrArray *remarks, const char *format, ...)
     va_end(arguments);
 }
 
-PlanSpec
-plan_spec_default(void)
-{
-    return (PlanSpec){
-        .tp = 1,
-        .pp = 1,
-        .cp = 1,
-        .ep = 1,
-        .vpp = 1,
-        .micro_batch = 1,
-        .sequence_parallel = TRUE,
-        .zero = 1,
-        .recompute = LLM_RECOMPUTE_SELECTIVE,
-        .recompute_modules = LLM_MODULE_CORE_ATTENTION,
-        .attention = LLM_ATTENTION_FLASH,
-        .dtype = CLUSTER_BF16,
-        .gradient_fp32 = TRUE,
-        .gradient_fusion = TRUE,
-        .dropout = -1,
-        .schedule = "1f1b",
-        /* Megatron's own defaults are off; whoever runs the distributed optimizer turns them on. */
-        .overlap_grad_reduce = TRUE,
-        .overlap_param_gather = TRUE,
-        .align_grad_reduce = TRUE,
-        .p2p = PLAN_P2P_AUTO,
-        .p2p_sync = TRUE, /* Megatron's batch_p2p_sync */
-        .clip = 1.0,
-    };
-}
-
 /* Megatron's: blocking batches without interleaving, overlapped sends and receives with it; PyTorch's
  * runtime, and with it all other schedules, post every send at once (SPEC.md 2). */
 static PlanP2p
@@ -73,9 +43,10 @@ p2p_of(const char *schedule, gint64 vpp)
     return g_strv_contains(overlapped, schedule) ? PLAN_P2P_OVERLAPPED : PLAN_P2P_ASYNC;
 }
 
+/* What the model and the machine decide. */
 static void
-resolve_framework(PlanSpec *spec, const LlmShape *shape, const ClusterSystem *system,
-                  GPtrArray *remarks)
+resolve_kernels(PlanSpec *spec, const LlmShape *shape, const ClusterSystem *system,
+                GPtrArray *remarks)
 {
     if (spec->schedule == NULL)
         spec->schedule = spec->vpp > 1 ? "interleaved_megatron" : "1f1b";
@@ -90,12 +61,8 @@ resolve_framework(PlanSpec *spec, const LlmShape *shape, const ClusterSystem *sy
         plan_remark(remarks, "attention is unfused: FlashAttention does not run on %s",
                     system->gpu_name);
     }
-    if (spec->deepspeed_pipeline) /* its engine reduces after the last microbatch, and fuses nothing */
-        spec->overlap_grad_reduce = spec->gradient_fusion = FALSE;
-    if (spec->zero == 0 || !spec->overlap_grad_reduce)
-        spec->overlap_param_gather = FALSE;
-    if (spec->etp == 0)
-        spec->etp = shape->experts > 0 && spec->framework == PLAN_MEGATRON ? spec->tp : 1;
+    if (spec->tp == 1)
+        spec->tp_overlap = FALSE;
     if (spec->bucket_elements == 0)
         spec->bucket_elements = MAX(40000000, 1000000 * spec->dp);
 }
@@ -117,6 +84,12 @@ check_values(const PlanSpec *spec, const LlmShape *shape, GError **error)
             "and groups of pp microbatches (pp " PLAN_D ", group " PLAN_D
             "); write --p2p overlapped",
             spec->pp, spec->group);
+    if (spec->tp_overlap && spec->tp > 1 && !spec->sequence_parallel)
+        return plan_refuse(error, "--tp-comm-overlap: it cuts the exchanges of sequence "
+                                  "parallelism into rings; leave out --no-sequence-parallel");
+    if (!(spec->fragmentation <= 1))
+        return plan_refuse(error, "--fragmentation: %g is no share; write 0 to 1",
+                           spec->fragmentation);
     gint64 layers = shape->layers / spec->pp + 1;
     if (spec->microbatches > MAX_LAYER_RUNS / layers)
         return plan_refuse(error,
@@ -124,15 +97,25 @@ check_values(const PlanSpec *spec, const LlmShape *shape, GError **error)
                            " layers a rank are more than " PLAN_D
                            " layer runs; lower --microbatches or --global-batch-size",
                            spec->microbatches, layers, MAX_LAYER_RUNS);
-
-    if (spec->bucket_elements < 0)
-        return plan_refuse(error,
-                           "--bucket-size: " PLAN_D " is negative; write a number of elements",
-                           spec->bucket_elements);
     if (!(spec->clip >= 0))
         return plan_refuse(error, "--clip: %g is negative; write a norm, or 0 for none",
                            spec->clip);
     return TRUE;
+}
+
+/* Nodes that the expert-parallel group of the first rank touches. */
+static gint64
+expert_nodes(const Plan *plan)
+{
+    g_autoptr(GArray) members = plan_group(plan, PLAN_GROUP_EP, 0);
+    gint64 nodes = 0, last = -1;
+
+    for (guint i = 0; i < members->len; i++) { /* ascending, so nodes come in order */
+        gint64 node = cluster_node_of(plan->system, g_array_index(members, guint, i));
+        nodes += node != last;
+        last = node;
+    }
+    return nodes;
 }
 
 static LlmCut
@@ -150,13 +133,47 @@ cut_of(const Plan *plan)
         .attention = spec->attention,
         .recompute = spec->recompute,
         .recompute_modules = spec->recompute_modules,
-        .ep = spec->ep,
-        .etp = spec->etp,
         .dropout = spec->dropout != 0,
         .gradient_fp32 = spec->gradient_fp32 && spec->gradient_fusion,
         .vocab_padded = plan->vocab_padded,
         .fused_kernels = TRUE,
+        .fused_loss = spec->fused_loss,
+        .tp_overlap = spec->tp_overlap,
+        .cp_kind = spec->cp_kind,
+        .cp_inner = spec->cp_inner,
+        .ep = spec->ep,
+        .etp = spec->etp,
+        .ep_nodes = expert_nodes(plan),
+        .dispatch = spec->dispatch,
+        .capacity_factor = spec->capacity_factor,
+        .pad_to_capacity = spec->pad_to_capacity,
+        .expert_load = plan_expert_load(spec, plan->shape),
+        .overlap_shared = spec->overlap_shared,
+        .fp8_dispatch = spec->fp8_dispatch,
     };
+}
+
+/* In this order: what is 0 or "as the framework has it" is filled in before it is used. */
+static gboolean
+resolve(Plan *plan, GError **error)
+{
+    PlanSpec *spec = &plan->spec;
+    const LlmShape *shape = plan->shape;
+    const ClusterSystem *system = plan->system;
+
+    if (!plan_resolve_degrees(spec, shape, system, plan->remarks, error) ||
+        !plan_resolve_batch(spec, shape, plan->remarks, error) || !check_values(spec, shape, error))
+        return FALSE;
+    plan->layers = plan_resolve_layers(spec, shape, error);
+    if (plan->layers == NULL)
+        return FALSE;
+    resolve_kernels(spec, shape, system, plan->remarks);
+    plan_resolve_framework(spec);
+    return plan_resolve_sharding(spec, plan->remarks, error) &&
+           plan_resolve_optimizer(spec, error) && plan_resolve_offload(spec, system, error) &&
+           plan_resolve_context(spec, shape, error) &&
+           plan_resolve_experts(spec, shape, plan->remarks, error) &&
+           plan_resolve_recompute(spec, plan->layers, error);
 }
 
 Plan *
@@ -168,14 +185,8 @@ plan_new(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem *syste
     plan->shape = shape;
     plan->system = system;
     plan->remarks = g_ptr_array_new_with_free_func(g_free);
-    if (!plan_resolve_degrees(&plan->spec, shape, system, plan->remarks, error) ||
-        !plan_resolve_batch(&plan->spec, shape, plan->remarks, error) ||
-        !check_values(&plan->spec, shape, error))
+    if (!resolve(plan, error))
         return NULL;
-    plan->layers = plan_resolve_layers(&plan->spec, shape, error);
-    if (plan->layers == NULL)
-        return NULL;
-    resolve_framework(&plan->spec, shape, system, plan->remarks);
     plan->gpus = plan->spec.gpus;
     plan->nodes = (plan->gpus + system->gpus_per_node - 1) / system->gpus_per_node;
     plan->n_stages = plan->spec.pp * plan->spec.vpp;

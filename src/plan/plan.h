@@ -37,12 +37,17 @@ extern const char *const plan_framework_names[]; /* "megatron", ... NULL-termina
 
 /* When gradients are reduced over data-parallel ranks: once, after the last microbatch of an iteration (they
  * accumulate unsharded until then), or after each. */
-typedef enum { PLAN_REDUCE_LAST, PLAN_REDUCE_EACH } PlanReduce;
+typedef enum {
+    PLAN_REDUCE_LAST,
+    PLAN_REDUCE_EACH,
+    PLAN_REDUCE_AUTO /* as the framework does at this ZeRO stage; not in a resolved spec */
+} PlanReduce;
 /* What is gathered and reduced as one collective. */
 typedef enum {
     PLAN_BUCKET_FIRST_STAGE, /* Megatron: buckets on pipeline rank 0's first chunk, elsewhere one of all */
     PLAN_BUCKET_ALL,         /* DDP, DeepSpeed: buckets everywhere */
     PLAN_BUCKET_UNITS, /* FSDP: so many layers each; embedding and head on their own */
+    PLAN_BUCKET_AUTO   /* as the framework does at this ZeRO stage; not in a resolved spec */
 } PlanBucket;
 typedef enum {
     PLAN_ADAM,
@@ -64,6 +69,9 @@ typedef enum {
     PLAN_RECOMPUTE_EVERY
 } PlanRecomputeMethod;
 
+/* Of a flag that follows from framework, pipeline and ZeRO stage; not in a resolved spec. */
+#define PLAN_AUTO (-1)
+
 typedef struct {
     gint64 tp, pp, dp, cp, ep, vpp; /* dp 0: from gpus; gpus 0: tp*pp*dp*cp */
     gint64 etp; /* tensor-parallel ranks of an expert; 0: as the framework has it */
@@ -78,7 +86,7 @@ typedef struct {
         shard_size; /* ranks that hold one copy of what is sharded: HSDP, partial distributed optimizer; 0:
                         * all dp x cp. Consecutive ranks of the data-parallel group */
     gboolean
-        reshard_after_forward; /* zero 3: gathered parameters are dropped and gathered again backward */
+        reshard_after_forward; /* may be PLAN_AUTO. Zero 3: gathered parameters are dropped and gathered again backward */
     PlanReduce reduce;
     PlanBucket bucket;
     gint64 unit_layers;    /* of PLAN_BUCKET_UNITS */
@@ -137,7 +145,8 @@ typedef struct {
     gint64 first_stage_layers, last_stage_layers; /* 0: not given */
     const char *stage_layers; /* "23,24,24,25": explicit counts in stage order; NULL: not given */
     gboolean account_for_embedding, account_for_loss;
-    gboolean overlap_grad_reduce, overlap_param_gather, align_grad_reduce;
+    gboolean overlap_grad_reduce, overlap_param_gather; /* may be PLAN_AUTO */
+    gboolean align_grad_reduce;
     gboolean scatter_gather; /* SC'21: pipeline messages cut by tp, gathered in the node */
     PlanP2p p2p;
     gboolean p2p_sync;      /* device synchronise after each blocking batch */
@@ -145,7 +154,8 @@ typedef struct {
     gint64 bucket_elements; /* 0: Megatron's max(40e6, 1e6*dp) */
     PlanBarrier optimizer_barrier;
     const char *layout; /* Megatron's layout string "E,t*3|t*4|...|t*3,L"; NULL: not given */
-    gboolean deepspeed_pipeline; /* DeepSpeed engine: DP reduction after all, no overlap */
+    gboolean
+        deepspeed_pipeline; /* DeepSpeed engine: DP reduction after all, no overlap; PLAN_AUTO */
 } PlanSpec;
 
 /* The practitioner's defaults for GPT-3 175B on DGX A100 (bf16, SP when tp > 1, distributed
@@ -268,9 +278,14 @@ PlanStaticMemory plan_static_memory_of(const Plan *plan, gint64 pp_rank, const g
  * reduced. */
 gint64 plan_parameter_bytes(const Plan *plan);
 gint64 plan_gradient_bytes(const Plan *plan);
+/* Of a parameter as its owner keeps it between iterations: FSDP's shards are fp32 and gathered in 16 bits,
+ * elsewhere it is plan_parameter_bytes. */
+gint64 plan_stored_bytes(const Plan *plan);
 /* Activations that one microbatch keeps on a stage from its F to its B; and the most that its
  * backward needs on top while it runs. Logits are counted apart (last stage). */
 gint64 plan_stage_activation_bytes(const Plan *plan, gint64 stage);
+/* The same of a microbatch outside of recompute_microbatches: nothing is recomputed. */
+gint64 plan_stage_kept_bytes(const Plan *plan, gint64 stage);
 gint64 plan_stage_transient_bytes(const Plan *plan, gint64 stage);
 gint64 plan_stage_weight_grad_bytes(const Plan *plan, gint64 stage); /* between I and W */
 gint64 plan_stage_logits_bytes(const Plan *plan, gint64 stage);

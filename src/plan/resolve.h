@@ -8,6 +8,29 @@
 /* Degrees, GPUs, and whether the model can be cut that way. */
 gboolean plan_resolve_degrees(PlanSpec *spec, const LlmShape *shape, const ClusterSystem *system,
                               GPtrArray *remarks, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* What follows from the framework, the ZeRO stage and the pipeline (framework.c). */
+void plan_resolve_framework(PlanSpec *spec);
+/* PyTorch's FSDP and what is built on it: shards are fp32, parameters, gradients and states go together. */
+gboolean plan_is_fsdp(const PlanSpec *spec);
+/* ZeRO stage, shards, reduction, offload, optimizer; needs the degrees (sharding.c, offload.c). */
+gboolean plan_resolve_sharding(PlanSpec *spec, GPtrArray *remarks,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
+gboolean plan_resolve_offload(PlanSpec *spec, const ClusterSystem *system,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
+gboolean plan_resolve_optimizer(PlanSpec *spec, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Context parallelism; needs sequence length and attention (context.c). */
+gboolean plan_resolve_context(PlanSpec *spec, const LlmShape *shape,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Experts: degrees, dispatch, overlap (experts.c); needs the degrees. */
+gboolean plan_resolve_experts(PlanSpec *spec, const LlmShape *shape, GPtrArray *remarks,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Tokens of the most loaded expert-parallel rank over the mean, dropped ones not counted; 1: balanced. */
+double plan_expert_load(const PlanSpec *spec, const LlmShape *shape);
+/* What is recomputed; needs the layers of each stage (stages.c). */
+gboolean plan_resolve_recompute(PlanSpec *spec, const gint64 *layers,
+                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* "1, 2, 4": what divides n, up to the limit; caller frees. */
+char *plan_list_divisors(gint64 n, gint64 limit);
 /* Sequence length, micro-batch, microbatches, global batch; needs the degrees. */
 gboolean plan_resolve_batch(PlanSpec *spec, const LlmShape *shape, GPtrArray *remarks,
                             GError **error) G_GNUC_WARN_UNUSED_RESULT;

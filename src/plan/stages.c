@@ -4,6 +4,8 @@
 
 #include "plan/plan.h"
 
+#include "plan/resolve.h"
+
 LlmPiece
 plan_layer_piece(const Plan *plan, gint64 stage, gint64 i)
 {
@@ -71,6 +73,68 @@ plan_recompute_unit(const Plan *plan)
     gboolean uniform =
         spec->recompute == LLM_RECOMPUTE_FULL && spec->recompute_method == PLAN_RECOMPUTE_UNIFORM;
     return uniform ? MAX(spec->recompute_layers, 1) : 1;
+}
+
+/* "4,4,3,2": a number for each stage, or for the first ones. */
+static gboolean
+check_stage_list(const PlanSpec *spec, const gint64 *layers, GError **error)
+{
+    gint64 stages = spec->pp * spec->vpp;
+    g_auto(GStrv) words = g_strsplit(spec->recompute_stages, ",", -1);
+
+    if ((gint64)g_strv_length(words) > stages)
+        return plan_refuse(error,
+                           "--recompute-stages: %u counts for " PLAN_D
+                           " stages; write at most one for each",
+                           g_strv_length(words), stages);
+    for (gint64 s = 0; words[s] != NULL; s++) {
+        guint64 value;
+        if (!g_ascii_string_to_unsigned(words[s], 10, 0, (guint64)layers[s], &value, NULL))
+            return plan_refuse(error,
+                               "--recompute-stages: '%.20s' (stage " PLAN_D
+                               ") is not a number of its " PLAN_D " layers; write 0 to " PLAN_D,
+                               words[s], s, layers[s], layers[s]);
+    }
+    return TRUE;
+}
+
+gboolean
+plan_resolve_recompute(PlanSpec *spec, const gint64 *layers, GError **error)
+{
+    gboolean full = spec->recompute == LLM_RECOMPUTE_FULL;
+    gint64 most = 0;
+
+    for (gint64 s = 0; s < spec->pp * spec->vpp; s++)
+        most = MAX(most, layers[s]);
+    if (spec->recompute_layers == 0)
+        spec->recompute_layers = 1;
+    if (spec->recompute_layers < 0 || (full && spec->recompute_layers > MAX(most, 1)))
+        return plan_refuse(error,
+                           "--recompute-layers: " PLAN_D " layers and the largest stage has " PLAN_D
+                           "; write 1 to " PLAN_D,
+                           spec->recompute_layers, most, MAX(most, 1));
+    if (spec->recompute_microbatches < 0)
+        return plan_refuse(error,
+                           "--recompute-microbatches: " PLAN_D
+                           " is negative; write a number of microbatches, or 0 for all",
+                           spec->recompute_microbatches);
+    if (spec->recompute_microbatches > 0 && !full)
+        return plan_refuse(error, "--recompute-microbatches: it says how many are recomputed in "
+                                  "full; write --recompute full");
+    if (spec->offload_activations < 0 || spec->offload_activations > most)
+        return plan_refuse(error,
+                           "--offload-activations: " PLAN_D
+                           " layers and the largest stage has " PLAN_D "; write 0 to " PLAN_D,
+                           spec->offload_activations, most, most);
+    if (spec->recompute == LLM_RECOMPUTE_SELECTIVE && spec->recompute_modules == 0)
+        return plan_refuse(error, "--recompute-modules: selective recompute of no module; name "
+                                  "one, as core_attn, or write --recompute none");
+    if (spec->recompute_stages == NULL)
+        return TRUE;
+    if (!full || spec->recompute_method != PLAN_RECOMPUTE_BLOCK)
+        return plan_refuse(error, "--recompute-stages: it counts the layers of the block method; "
+                                  "write --recompute full --recompute-method block");
+    return check_stage_list(spec, layers, error);
 }
 
 LlmCut
