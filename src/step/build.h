@@ -110,6 +110,7 @@ typedef struct {
     const GArray *list; /* of StepPriced; borrowed */
     guint *indices;     /* [list->len] in the template */
     guint unlaunched;   /* ops whose launch the host has still to be charged with */
+    gboolean free_wgrad; /* nothing but weight gradients waits for weight gradients */
     guint first, last;  /* in the template; first > last: none yet */
 } StepStrand;
 #define STEP_ALL_SEGMENTS ((1u << LLM_N_SEGMENTS) - 1)

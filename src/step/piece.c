@@ -37,23 +37,30 @@ before_on_slot(const StepStrand *s, guint i)
     return k;
 }
 
-/* `op` of the template waits for the k-th of the list. One that does not run is waited for through what it
- * would have waited for itself. */
+static gboolean
+is_wgrad(const StepPriced *op)
+{
+    return op->segment == LLM_SEGMENT_EXPERTS_WGRAD || op->segment == LLM_SEGMENT_ATTENTION_WGRAD;
+}
+
+/* `op` of the template waits for the k-th of the list. One that does not run (or that can be late) is waited for
+ * through what it would have waited for itself. */
 static void
-wait_for(const StepStrand *s, SimTemplate *t, guint op, guint k)
+wait_for(const StepStrand *s, SimTemplate *t, guint op, guint k, gboolean for_wgrad)
 {
     const StepPriced *on = priced_at(s, k);
-    if (!on->absent) {
+    gboolean passed = s->free_wgrad && !for_wgrad && is_wgrad(on);
+    if (!on->absent && !passed) {
         g_assert(s->indices[k] != NOT_YET); /* segments are in the order of their needs */
         sim_template_wait_op(t, op, s->indices[k]);
         return;
     }
     for (guint w = 0; w < G_N_ELEMENTS(on->waits); w++)
         if (on->waits[w] >= 0)
-            wait_for(s, t, op, (guint)on->waits[w]);
+            wait_for(s, t, op, (guint)on->waits[w], for_wgrad);
     int before = before_on_slot(s, k);
     if (before >= 0)
-        wait_for(s, t, op, (guint)before);
+        wait_for(s, t, op, (guint)before, for_wgrad);
 }
 
 /* A collective that waits for nothing needs what the compute before the list made, unless one before it on its
@@ -65,7 +72,7 @@ add_waits(const StepStrand *s, SimTemplate *t, guint i)
     gboolean waits = FALSE;
     for (guint w = 0; w < G_N_ELEMENTS(op->waits); w++)
         if (op->waits[w] >= 0) {
-            wait_for(s, t, s->indices[i], (guint)op->waits[w]);
+            wait_for(s, t, s->indices[i], (guint)op->waits[w], is_wgrad(op));
             waits = TRUE;
         }
     if (op->slot == STEP_SLOT_COMPUTE)
