@@ -6,11 +6,14 @@
  * The peak is the largest sum of all kinds, and each kind's bytes when the sum first was that large. */
 #include "config.h"
 
+#include <math.h>
+
 #include "step/build.h"
 
 const char *const step_memory_names[] = {"parameters", "gradients", "optimizer", "activations",
                                          "logits",     "gathered",  "workspace", "communication",
                                          "fixed",      NULL};
+const char *const step_verdict_names[] = {"fits", "may_fit", "does_not_fit", NULL};
 
 typedef struct {
     gint64 when_ns;
@@ -240,6 +243,49 @@ fill_stage(StepBuild *b, StepStage *stage)
     }
 }
 
+/* What the context and its libraries take does not come from the allocator. */
+static gint64
+reserved_bytes(const Plan *plan, const StepStage *stage)
+{
+    double lost = MAX(plan->spec.fragmentation, 0.0) *
+                  (double)(stage->peak_bytes - stage->peak[STEP_MEMORY_FIXED]);
+    return stage->peak_bytes + (gint64)ceil(lost);
+}
+
+/* What the ranks of one node keep on their host and its drives, where that is most. */
+static void
+fill_hosts(const Plan *plan, StepResult *r)
+{
+    r->host_limit_bytes = plan->system->host_memory_bytes;
+    gint64 host = 0, nvme = 0;
+    for (guint rank = 0; rank < (guint)plan->gpus; rank++) {
+        if (rank == 0 ||
+            cluster_node_of(plan->system, rank) != cluster_node_of(plan->system, rank - 1))
+            host = nvme = 0;
+        gint64 pp_rank = plan_place(plan, rank).pp;
+        const PlanStaticMemory *fixed = &g_array_index(r->stages, StepStage, pp_rank).fixed;
+        host += fixed->host_bytes;
+        nvme += fixed->nvme_bytes;
+        r->host_bytes = MAX(r->host_bytes, host);
+        r->nvme_bytes = MAX(r->nvme_bytes, nvme);
+    }
+}
+
+static StepVerdict
+verdict_of(const StepResult *r)
+{
+    StepVerdict verdict = STEP_FITS;
+    for (guint i = 0; i < r->stages->len; i++) {
+        const StepStage *stage = &g_array_index(r->stages, StepStage, i);
+        if (stage->peak_bytes > r->memory_limit_bytes)
+            return STEP_DOES_NOT_FIT;
+        if (stage->reserved_bytes > r->memory_limit_bytes)
+            verdict = STEP_MAY_FIT;
+    }
+    gboolean too_much = r->host_limit_bytes > 0 && r->host_bytes > r->host_limit_bytes;
+    return too_much ? STEP_DOES_NOT_FIT : verdict;
+}
+
 void
 step_memory(StepBuild *b, StepResult *r, const StepOptions *options)
 {
@@ -247,11 +293,15 @@ step_memory(StepBuild *b, StepResult *r, const StepOptions *options)
     for (guint i = 0; i < r->stages->len; i++) {
         StepStage *stage = &g_array_index(r->stages, StepStage, i);
         fill_stage(b, stage);
+        stage->reserved_bytes = reserved_bytes(b->plan, stage);
         if (stage->peak_bytes > r->memory_peak_bytes) {
             r->memory_peak_bytes = stage->peak_bytes;
+            r->memory_reserved_bytes = stage->reserved_bytes;
             r->memory_peak_stage = i;
         }
     }
+    fill_hosts(b->plan, r);
+    r->verdict = verdict_of(r);
     if (options->memory)
         tell(b->memory, r, options);
 }

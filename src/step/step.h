@@ -38,6 +38,12 @@ typedef enum {
 } StepMemory;
 extern const char *const step_memory_names[]; /* "parameters", ... as in JSON's by_kind */
 
+/* Reserved memory is the peak and what the allocator loses on top of it (PlanSpec.fragmentation): a plan fits when
+ * that is below the limit on every GPU, and the host has room for what is offloaded; it does not when the peak
+ * alone is above it. In between it depends on the allocator. */
+typedef enum { STEP_FITS, STEP_MAY_FIT, STEP_DOES_NOT_FIT } StepVerdict;
+extern const char *const step_verdict_names[]; /* "fits", "may_fit", "does_not_fit" */
+
 /* What one GPU sends in an iteration by one kind of collective. */
 typedef struct {
     const char *name; /* of the op: "dispatch", "param_all_gather" ... */
@@ -67,6 +73,7 @@ typedef struct {
     gint64 peak
         [STEP_N_MEMORY]; /* by kind when the sum is largest, as the simulation ran; sums to peak_bytes */
     gint64 peak_ns;
+    gint64 reserved_bytes;    /* at the peak, with the allocator's loss */
     gint64 closed_form_bytes; /* the same peak by arithmetic over the list of tokens */
     GArray *traffic;          /* of StepTraffic, in order of first use */
 } StepStage;
@@ -87,6 +94,11 @@ typedef struct {
     double model_flops, hardware_flops; /* of the whole iteration, all GPUs */
     gint64 memory_limit_bytes, memory_peak_bytes;
     guint memory_peak_stage;
+    gint64 memory_reserved_bytes; /* of the stage with the peak */
+    StepVerdict verdict;
+    gint64 host_bytes,
+        host_limit_bytes; /* offloaded, of the fullest node; what it has, 0: not known */
+    gint64 nvme_bytes;    /* of the fullest node */
     guint64 events, ops;
     guint ranks, ranks_simulated;
     Why *time_why; /* seconds: time_ns by kind and by name */
@@ -102,7 +114,8 @@ typedef struct {
     /* Optional: called for each F, B, I, W token of each simulated rank after the run, for Gantt charts. */
     void (*token)(void *user, guint pp_rank, ScheduleToken token, gint64 start_ns, gint64 end_ns);
     void *token_user;
-    /* Optional: called at each change of a simulated rank's memory, in order of time. */
+    /* Optional: called after the run for each change of memory of the ranks that the result reports, one a
+     * pipeline rank, in order of time. */
     void (*memory)(void *user, guint rank, guint pp_rank, gint64 when_ns,
                    const gint64 bytes[STEP_N_MEMORY]);
     void *memory_user;
