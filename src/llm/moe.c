@@ -166,9 +166,10 @@ emit_dispatch(LlmEmit *e)
     e->segment = LLM_SEGMENT_DISPATCH;
     int sent = emit_tokens(e, "dispatch", FALSE, travel_element(e));
     if (travels) { /* an fp32 scale for each 128 elements */
-        sent = MAX(sent, emit_tokens(e, "dispatch_scales", FALSE, 4.0 / 128.0));
+        emit_tokens(e, "dispatch_scales", FALSE, 4.0 / 128.0);
     }
-    return MAX(sent, emit_probabilities(e, "dispatch_probs", FALSE));
+    emit_probabilities(e, "dispatch_probs", FALSE);
+    return sent < 0 ? -1 : (int)e->ops->len - 1; /* the last of them */
 }
 
 void
@@ -296,9 +297,9 @@ emit_gradients_back(LlmEmit *e)
     LlmSegment here = e->segment;
     e->segment = LLM_SEGMENT_DISPATCH;
     int sent = emit_tokens(e, "dispatch_grad", TRUE, e->element);
-    sent = MAX(sent, emit_probabilities(e, "dispatch_probs_grad", TRUE));
+    emit_probabilities(e, "dispatch_probs_grad", TRUE);
     e->segment = here;
-    return sent;
+    return sent < 0 ? -1 : (int)e->ops->len - 1; /* the last of them */
 }
 
 void

@@ -147,11 +147,15 @@ typedef struct {
 /* GArray of LlmOp; caller frees (g_array_unref).
  *
  * Each list can follow any other: it begins with a compute op and ends with one, and by its end
- * every collective has been waited for. The one exception is WEIGHT_GRAD, which may begin with the
- * "re_gather" of a saved input (no waits: it is launched behind the compute op before the list).
- * WEIGHT_GRAD of the embedding is empty. The collectives: "all_gather", "reduce_scatter",
- * "all_reduce", "re_gather" over hidden states, and of the loss "all_reduce_max",
- * "all_reduce_target", "all_reduce_sum". */
+ * every collective has been waited for. The exceptions are WEIGHT_GRAD, which may begin with the
+ * "re_gather" of a saved input, and RECOMPUTE, whose modules may begin with a gather or a message (no
+ * waits: it is launched behind the compute op before the list). WEIGHT_GRAD of the embedding is empty.
+ *
+ * The collectives: "all_gather", "reduce_scatter", "all_reduce", "re_gather" over hidden states,
+ * "ring_exchange" with user buffers, and of the loss "all_reduce_max", "all_reduce_target",
+ * "all_reduce_sum"; "cp_..." of the attention core; of experts "expert_counts", "dispatch",
+ * "dispatch_scales", "dispatch_probs", "combine", backward "combine_grad", "dispatch_grad",
+ * "dispatch_probs_grad", and over etp "expert_gather", "expert_scatter". */
 GArray *llm_ops(const LlmShape *shape, const LlmCut *cut, LlmPiece piece, LlmPass pass);
 
 /* 2 for the 16-bit types and fp8 (whose GEMMs alone are in 8 bits), else 4. */

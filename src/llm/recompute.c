@@ -6,13 +6,15 @@
 
 #include "llm/emit.h"
 
-/* The sum of a module that ends in a collective is waited for, though nothing is done with it: a kernel of
- * no size. */
+/* A module that ends in a collective is waited for, though nothing is done with its result: a kernel of no
+ * size. */
 static void
 emit_end(LlmEmit *e)
 {
-    if (e->cut->tp > 1) {
-        llm_emit_memory(e, "recompute_end", COST_COPY, 4.0);
+    for (guint s = 0; s < LLM_N_STREAMS; s++) {
+        if (e->joined[s] >= 0) {
+            llm_emit_memory(e, "recompute_end", COST_COPY, 4.0);
+        }
     }
 }
 
@@ -46,14 +48,13 @@ select_experts(LlmEmit *e)
 {
     if (llm_recomputes(e->cut, LLM_MODULE_MOE)) {
         llm_emit_experts_forward(e);
+        emit_end(e);
         return;
     }
     e->segment = LLM_SEGMENT_EXPERTS;
     if (e->shape->shared_ffn > 0 && llm_recomputes(e->cut, LLM_MODULE_SHARED_EXPERTS)) {
         llm_emit_shared_forward(e, TRUE, TRUE);
-        if (!e->shape->shared_gate) {
-            emit_end(e);
-        }
+        emit_end(e);
     }
     if (llm_recomputes(e->cut, LLM_MODULE_MOE_ACTIVATION)) {
         llm_emit_expert_activation(e);
