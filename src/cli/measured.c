@@ -1,7 +1,7 @@
 /* A row of measured runs as shape and plan. */
 #include "config.h"
 
-#include "cli/measured.h"
+#include "cli/measured_read.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,154 +67,25 @@ number_or_nan(const CliMeasurements *m, guint row, const char *column, double *r
     return conf_table_double(m->table, row, (guint)at, ret, error);
 }
 
-static gboolean
-has(const char *text, const char *word)
-{
-    g_autofree char *lower = g_ascii_strdown(text, -1);
-    return strstr(lower, word) != NULL;
-}
-
 /* What the simulator has no model of; NULL when it has. */
 static const char *
 refusal(const CliMeasurements *m, guint row)
 {
-    const char *notes = cli_measurements_text(m, row, "arch_notes");
-    const char *zero = cli_measurements_text(m, row, "zero_stage");
-    const char *precision = cli_measurements_text(m, row, "precision");
-    static const struct {
-        const char *word, *why;
-    } shapes[] = {{"encoder", "not a decoder-only transformer"},
-                  {"bidirectional", "not a decoder-only transformer"},
-                  {"mla attention", "latent attention is not supported yet"},
-                  {"multi-latent", "latent attention is not supported yet"},
-                  {"hybrid-layer", "hybrid layers are not supported yet"},
-                  {"sliding window", "alternating windows are not supported yet"},
-                  {"fp8-param-gather", "fp8 weights are not supported yet"}};
     if (cli_measurements_text(m, row, "dup_of")[0] != '\0')
         return "repeats another row";
-    if (cli_measurements_text(m, row, "moe_experts")[0] != '\0')
-        return "mixture of experts is not supported yet";
-    for (guint i = 0; i < G_N_ELEMENTS(shapes); i++)
-        if (has(notes, shapes[i].word))
-            return shapes[i].why;
-    if (zero[0] != '\0' && zero[0] != '0' && zero[0] != '1')
-        return "sharding beyond ZeRO 1 is not supported yet";
-    if (has(precision, "mxfp8") || has(precision, "nvfp4") || has(precision, "fp8"))
-        return "8-bit and 4-bit training is not supported yet";
-    if (has(cli_measurements_text(m, row, "optimizer"), "none"))
-        return "no optimizer step";
-    if (has(cli_measurements_text(m, row, "framework"), "fsdp"))
-        return "FSDP is not supported yet";
-    return NULL;
+    const char *why = cli_measured_shape_refusal(m, row);
+    return why != NULL ? why : cli_measured_plan_refusal(m, row);
 }
 
-static gboolean
-read_sizes(const CliMeasurements *m, guint row, LlmShape *s, GError **error)
+/* Who counted: torch its tensors, torch its blocks, or the driver all of a process. */
+static CliMemoryKind
+memory_kind_of(const char *words)
 {
-    const struct {
-        const char *column;
-        gint64 *field;
-        gint64 fallback;
-    } sizes[] = {{"layers", &s->layers, 0},      {"hidden", &s->hidden, 0},
-                 {"heads", &s->heads, 0},        {"seq_len", &s->max_positions, 0},
-                 {"vocab", &s->vocab, 0},        {"ffn_hidden", &s->ffn, -1},
-                 {"kv_heads", &s->kv_heads, -1}, {"head_dim", &s->head_dim, -1}};
-    for (guint i = 0; i < G_N_ELEMENTS(sizes); i++)
-        if (!cli_measurements_int(m, row, sizes[i].column, sizes[i].fallback, sizes[i].field,
-                                  error))
-            return FALSE;
-    if (s->ffn < 0)
-        s->ffn = 4 * s->hidden;
-    if (s->kv_heads < 0)
-        s->kv_heads = s->heads;
-    if (s->head_dim < 0)
-        s->head_dim = s->heads > 0 ? s->hidden / s->heads : 0;
-    return TRUE;
-}
-
-/* Gated shapes are Llama's kin, the others GPT-2's, where the notes say nothing else. */
-static LlmShape *
-read_shape(const CliMeasurements *m, guint row, GError **error)
-{
-    const char *notes = cli_measurements_text(m, row, "arch_notes");
-    g_autoptr(LlmShape) s = g_new0(LlmShape, 1);
-    s->name = g_strdup(cli_measurements_text(m, row, "id"));
-    s->family = g_strdup("gpt");
-    if (!read_sizes(m, row, s, error))
-        return NULL;
-    s->gated = strcmp(cli_measurements_text(m, row, "gated_mlp"), "1") == 0;
-    s->tied = strcmp(cli_measurements_text(m, row, "tied_emb"), "1") == 0;
-    gboolean bias = !s->gated && !has(notes, "no_bias");
-    s->qkv_bias = s->out_bias = s->mlp_bias = bias;
-    s->final_norm = TRUE;
-    s->dropout = bias;
-    s->norm = s->gated || has(notes, "rmsnorm") ? LLM_NORM_RMS : LLM_NORM_LAYER;
-    s->embedding_norm = has(notes, "embed-layernorm");
-    s->position = has(notes, "alibi")              ? LLM_POSITION_ALIBI
-                  : s->gated || has(notes, "rope") ? LLM_POSITION_ROPE
-                                                   : LLM_POSITION_LEARNED;
-    s->position_rows = s->position == LLM_POSITION_LEARNED ? s->max_positions : 0;
-    return llm_shape_check(s, error) ? g_steal_pointer(&s) : NULL;
-}
-
-static gboolean
-read_degrees(const CliMeasurements *m, guint row, PlanSpec *p, GError **error)
-{
-    const struct {
-        const char *column;
-        gint64 *field;
-        gint64 fallback;
-    } counts[] = {{"tp", &p->tp, 1},
-                  {"pp", &p->pp, 1},
-                  {"dp", &p->dp, 1},
-                  {"cp", &p->cp, 1},
-                  {"ep", &p->ep, 1},
-                  {"vpp", &p->vpp, 1},
-                  {"gpus", &p->gpus, 0},
-                  {"seq_len", &p->seq, 0},
-                  {"micro_batch", &p->micro_batch, 1},
-                  {"global_batch", &p->global_batch, 0}};
-    for (guint i = 0; i < G_N_ELEMENTS(counts); i++)
-        if (!cli_measurements_int(m, row, counts[i].column, counts[i].fallback, counts[i].field,
-                                  error))
-            return FALSE;
-    return TRUE;
-}
-
-/* Framework habits: Megatron accumulates gradients in fp32 under bf16 and in fp16 under fp16; overlap only
- * where the row says so; DeepSpeed's engine where the framework is built on it. */
-static gboolean
-read_plan(const CliMeasurements *m, guint row, PlanSpec *p, GError **error)
-{
-    const char *precision = cli_measurements_text(m, row, "precision");
-    const char *overlap = cli_measurements_text(m, row, "overlap");
-    const char *optimizer = cli_measurements_text(m, row, "optimizer");
-    const char *recompute = cli_measurements_text(m, row, "recompute");
-    *p = plan_spec_default();
-    if (!read_degrees(m, row, p, error))
-        return FALSE;
-    p->sequence_parallel = strcmp(cli_measurements_text(m, row, "sp"), "1") == 0;
-    p->zero = cli_measurements_text(m, row, "zero_stage")[0] == '1';
-    p->attention = strcmp(cli_measurements_text(m, row, "flash_attn"), "1") == 0
-                       ? LLM_ATTENTION_FLASH
-                       : LLM_ATTENTION_UNFUSED;
-    p->recompute = g_str_has_prefix(recompute, "full")        ? LLM_RECOMPUTE_FULL
-                   : g_str_has_prefix(recompute, "selective") ? LLM_RECOMPUTE_SELECTIVE
-                                                              : LLM_RECOMPUTE_NONE;
-    p->dtype = g_str_has_prefix(precision, "fp16")   ? CLUSTER_FP16
-               : g_str_has_prefix(precision, "fp32") ? CLUSTER_FP32
-                                                     : CLUSTER_BF16;
-    p->gradient_fp32 = p->dtype != CLUSTER_FP16 && !has(optimizer, "grad reduce bf16");
-    gboolean none = has(overlap, "none") || has(overlap, "no overlap") || overlap[0] == '\0';
-    p->overlap_grad_reduce =
-        !none && (has(overlap, "grad") || has(overlap, "ddp") || has(overlap, "dp"));
-    p->overlap_param_gather = p->overlap_grad_reduce && p->zero == 1 && has(overlap, "param");
-    p->scatter_gather = has(overlap, "scatter-gather");
-    p->deepspeed_pipeline =
-        has(cli_measurements_text(m, row, "framework"), "deepspeed") && p->pp > 1;
-    p->gradient_fusion = !has(cli_measurements_text(m, row, "framework"), "deepspeed");
-    p->schedule = p->vpp > 1 ? "interleaved" : "1f1b";
-    return TRUE;
+    return cli_measured_has(words, "reserved") ? CLI_MEMORY_RESERVED
+           : cli_measured_has(words, "allocat") || cli_measured_has(words, "xla") ||
+                   cli_measured_has(words, "over devices")
+               ? CLI_MEMORY_ALLOCATED
+               : CLI_MEMORY_PROCESS;
 }
 
 static gboolean
@@ -225,8 +96,12 @@ read_results(const CliMeasurements *m, guint row, CliMeasured *r, GError **error
     r->source = cli_measurements_text(m, row, "source");
     r->measured_oom = strcmp(use, "oom") == 0;
     const char *kind = cli_measurements_text(m, row, "mem_kind");
-    r->memory_allocated = has(kind, "allocat") || has(kind, "reserved");
-    r->memory_last_stage = has(kind, "last rank");
+    r->memory_kind = memory_kind_of(kind);
+    /* nanotron's benchmark writes what world rank 0 has. */
+    r->memory_stage = cli_measured_has(kind, "last rank") ? CLI_STAGE_LAST
+                      : cli_measured_has(cli_measurements_text(m, row, "framework"), "nanotron")
+                          ? CLI_STAGE_FIRST
+                          : CLI_STAGE_FULLEST;
     double any;
     if (!number_or_nan(m, row, "iter_s_any", &any, error) ||
         !number_or_nan(m, row, "measured_iter_s", &r->measured_s, error) ||
@@ -234,8 +109,57 @@ read_results(const CliMeasurements *m, guint row, CliMeasured *r, GError **error
         return FALSE;
     if (!isnan(any))
         r->measured_s = any;
-    if (use[0] != '\0' && !has(use, "time"))
+    if (use[0] != '\0' && !cli_measured_has(use, "time"))
         r->measured_s = NAN;
+    return TRUE;
+}
+
+/* Runs whose host waited for each kernel. BigScience's job script says "do not remove or the training will
+ * hang" of this workaround (bigscience train/tr11-176B-ml/tr11-176B-ml.slurm: CUDA_LAUNCH_BLOCKING=1);
+ * nanotron's pipelines before their repair took ten times as long in small microbatches and held no blocks. */
+static gboolean
+launches_block(const CliMeasurements *m, guint row)
+{
+    const char *framework = cli_measurements_text(m, row, "framework");
+    return cli_measured_has(framework, "bigscience") ||
+           (cli_measured_has(framework, "nanotron") &&
+            strcmp(cli_measurements_text(m, row, "pp"), "1") != 0 &&
+            strstr(cli_measurements_text(m, row, "notes"), "after_pp_fix=False") != NULL);
+}
+
+/* Before nanotron's repair a stage was full when it had more than its share, since then with its share. */
+static gboolean
+place_layers(const CliMeasurements *m, guint row, CliMeasured *r)
+{
+    if (r->spec.framework != PLAN_NANOTRON || r->spec.pp < 2)
+        return TRUE;
+    gboolean before = strstr(cli_measurements_text(m, row, "notes"), "after_pp_fix=False") != NULL;
+    r->stage_layers = cli_measured_nanotron_layers(r->shape, r->spec.pp, !before);
+    r->spec.stage_layers = r->stage_layers;
+    return r->stage_layers != NULL;
+}
+
+/* Shape and plan; what the simulator refuses is `skipped`. */
+static gboolean
+read_run(const CliMeasurements *m, guint row, CliMeasured *r, GError **error)
+{
+    GError *refused = NULL;
+    r->shape = cli_measured_shape(m, row, &refused);
+    if (r->shape == NULL && refused->domain == LLM_ERROR) {
+        r->skipped = g_strdup(refused->message);
+        g_error_free(refused);
+        return TRUE;
+    }
+    if (r->shape == NULL) {
+        g_propagate_error(error, refused);
+        return FALSE;
+    }
+    if (!cli_measured_plan(m, row, r->shape, &r->spec, error))
+        return FALSE;
+    if (r->memory_kind == CLI_MEMORY_ALLOCATED)
+        r->spec.fragmentation = 0;
+    if (!place_layers(m, row, r))
+        r->skipped = g_strdup("nanotron leaves stages between the ends without layers");
     return TRUE;
 }
 
@@ -249,28 +173,24 @@ cli_measured_read(const CliMeasurements *m, guint row, CliMeasured *ret_measured
         return FALSE;
     const char *why = refusal(m, row);
     r.overrides = g_ptr_array_new_with_free_func(g_free);
-    r.skipped = why != NULL ? g_strdup(why)
-                : isnan(r.measured_s) && isnan(r.measured_gb) && !r.measured_oom
-                    ? g_strdup("nothing measured")
-                    : cli_measured_hardware(
-                          cli_measurements_text(m, row, "gpu"), MAX(gpus_per_node, 1),
-                          cli_measurements_text(m, row, "inter_net"), &r.system, r.overrides);
-    /* BigScience's job script says "do not remove or the training will hang" of this workaround
-     * (bigscience train/tr11-176B-ml/tr11-176B-ml.slurm: CUDA_LAUNCH_BLOCKING=1). */
-    if (r.skipped == NULL && has(cli_measurements_text(m, row, "framework"), "bigscience"))
+    r.skipped =
+        why != NULL ? g_strdup(why)
+        : isnan(r.measured_s) && isnan(r.measured_gb) && !r.measured_oom
+            ? g_strdup("nothing measured")
+            : cli_measured_hardware(cli_measurements_text(m, row, "gpu"), MAX(gpus_per_node, 1),
+                                    cli_measurements_text(m, row, "inter_net"), &r.system,
+                                    r.overrides, &r.stand_in);
+    if (r.skipped == NULL && r.stand_in)
+        r.measured_s = NAN;
+    if (r.skipped == NULL && isnan(r.measured_s) && isnan(r.measured_gb) && !r.measured_oom)
+        r.skipped = g_strdup_printf("no system for GPU '%s', and no memory measured",
+                                    cli_measurements_text(m, row, "gpu"));
+    if (r.skipped == NULL && launches_block(m, row))
         g_ptr_array_add(r.overrides, g_strdup("host.launch-blocking=yes"));
     g_ptr_array_add(r.overrides, NULL);
-    if (r.skipped == NULL) {
-        g_autoptr(GError) shape_error = NULL;
-        r.shape = read_shape(m, row, &shape_error);
-        if (r.shape == NULL && shape_error->domain == LLM_ERROR)
-            r.skipped = g_strdup(shape_error->message);
-        else if (r.shape == NULL)
-            g_propagate_error(error, g_steal_pointer(&shape_error));
-        if (r.skipped == NULL && (r.shape == NULL || !read_plan(m, row, &r.spec, error))) {
-            cli_measured_clear(&r);
-            return FALSE;
-        }
+    if (r.skipped == NULL && !read_run(m, row, &r, error)) {
+        cli_measured_clear(&r);
+        return FALSE;
     }
     *ret_measured = r;
     return TRUE;
@@ -281,6 +201,7 @@ cli_measured_clear(CliMeasured *r)
 {
     g_free(r->skipped);
     g_free(r->system);
+    g_free(r->stage_layers);
     g_clear_pointer(&r->overrides, g_ptr_array_unref);
     llm_shape_free(r->shape);
 }

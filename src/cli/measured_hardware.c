@@ -9,22 +9,34 @@ typedef struct {
     const char *all[3]; /* words that the text must have */
     const char *system; /* NULL: refused */
     const char *overrides[4];
+    gboolean stand_in; /* its memory is that of the GPU, its speed is not */
 } Hardware;
 
-/* The first that matches. */
+/* The first that matches. Memory that a process can allocate: as torch reports the capacity of a GPU (torchtitan's
+ * log has 95.0 GiB of an H100 with 96 GB; GB200 184 GiB, B200 178 GiB, MI300X 191.7 GiB of 192). */
 static const Hardware hardware[] = {
-    {{"PCIe", NULL}, NULL, {NULL}},
-    {{"PCIE", NULL}, NULL, {NULL}},
-    {{"96GB", NULL}, NULL, {NULL}},
+    {{"PCIe", NULL}, NULL, {NULL}, FALSE},
+    {{"PCIE", NULL}, NULL, {NULL}, FALSE},
+    {{"H100", "96GB", NULL},
+     "dgx-h100",
+     {"gpu.memory=96GiB", "gpu.memory-usable=95GiB", NULL},
+     TRUE},
+    {{"GB300", NULL}, "dgx-h100", {"gpu.memory=288GB", "gpu.memory-usable=276GB", NULL}, TRUE},
+    {{"B300", NULL}, "dgx-h100", {"gpu.memory=288GB", "gpu.memory-usable=276GB", NULL}, TRUE},
+    {{"GB200", NULL}, "dgx-h100", {"gpu.memory=186GiB", "gpu.memory-usable=184GiB", NULL}, TRUE},
+    {{"B200", NULL}, "dgx-h100", {"gpu.memory=180GiB", "gpu.memory-usable=178GiB", NULL}, TRUE},
+    {{"MI300X", NULL}, "dgx-h100", {"gpu.memory=192GiB", "gpu.memory-usable=191.7GiB", NULL}, TRUE},
     {{"A100", "40GB", NULL},
      "dgx-a100-80g",
-     {"gpu.memory=40GiB", "gpu.memory-usable=39.4GiB", "gpu.memory-rate=1555GBps", NULL}},
-    {{"A100", NULL}, "dgx-a100-80g", {NULL}},
-    {{"H100", NULL}, "dgx-h100", {NULL}},
+     {"gpu.memory=40GiB", "gpu.memory-usable=39.4GiB", "gpu.memory-rate=1555GBps", NULL},
+     FALSE},
+    {{"A100", NULL}, "dgx-a100-80g", {NULL}, FALSE},
+    {{"H100", NULL}, "dgx-h100", {NULL}, FALSE},
     {{"V100", "16GB", NULL},
      "dgx1-v100-32g",
-     {"gpu.memory=16GiB", "gpu.memory-usable=15.7GiB", NULL}},
-    {{"V100", NULL}, "dgx1-v100-32g", {NULL}},
+     {"gpu.memory=16GiB", "gpu.memory-usable=15.7GiB", NULL},
+     FALSE},
+    {{"V100", NULL}, "dgx1-v100-32g", {NULL}, FALSE},
 };
 
 static const Hardware *
@@ -110,12 +122,13 @@ dealt_out(gint64 cards, gint64 gpus)
 
 char *
 cli_measured_hardware(const char *gpu, gint64 gpus_per_node, const char *network, char **ret_system,
-                      GPtrArray *overrides)
+                      GPtrArray *overrides, gboolean *ret_stand_in)
 {
     const Hardware *found = hardware_find(gpu);
     if (found == NULL || found->system == NULL)
         return g_strdup_printf("no system for GPU '%s'", gpu);
     *ret_system = g_strdup(found->system);
+    *ret_stand_in = found->stand_in;
     for (guint i = 0; found->overrides[i] != NULL; i++)
         g_ptr_array_add(overrides, g_strdup(found->overrides[i]));
     gboolean v100 = strstr(gpu, "V100") != NULL;

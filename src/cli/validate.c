@@ -15,8 +15,11 @@
 #include <math.h>
 #include <string.h>
 
+typedef enum { ONLY_ALL, ONLY_TIME, ONLY_MEMORY } Only;
+
 typedef struct {
     CliFormat format;
+    Only only;
     double tolerance; /* NAN: not given */
     gint64 worst;
     GPtrArray *where;     /* of char*, "column=value" */
@@ -43,6 +46,20 @@ worst_set(const char *name, const char *text, gpointer user, GError **error)
 }
 
 static gboolean
+only_set(const char *name, const char *text, gpointer user, GError **error)
+{
+    Validation *v = user;
+    v->only = strcmp(text, "time") == 0     ? ONLY_TIME
+              : strcmp(text, "memory") == 0 ? ONLY_MEMORY
+                                            : ONLY_ALL;
+    if (v->only != ONLY_ALL)
+        return TRUE;
+    g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE, "%s: '%s' is neither; write time or memory",
+                name, text);
+    return FALSE;
+}
+
+static gboolean
 where_set(const char *name, const char *text, gpointer user, GError **error)
 {
     if (strchr(text, '=') == NULL) {
@@ -64,6 +81,9 @@ validate_group(Validation *v)
          "Exit status 1 when the mean absolute error of time is larger", "20%"},
         {"worst", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
          (gpointer)(GOptionArgFunc)worst_set, "Rows that the text shows (default: 25)", "N"},
+        {"only", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
+         (gpointer)(GOptionArgFunc)only_set,
+         "Only runs with measured time; or with measured memory, or out of it", "time|memory"},
         {"where", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
          (gpointer)(GOptionArgFunc)where_set, "Only rows with this text in a column",
          "COLUMN=VALUE"},
@@ -90,14 +110,40 @@ machine_of(Validation *v, const CliMeasured *m, GError **error)
     return machine;
 }
 
+/* What libraries allocate through torch: a cuBLAS workspace for each thread that multiplies, forward and
+ * backward (PyTorch aten/src/ATen/cuda/CublasHandlePool.cpp: 32 MiB from Hopper on, else 4096 KiB x 2 + 16 KiB
+ * x 8), the same again of TransformerEngine where it multiplies. */
+static double
+workspace_of(const CliMeasured *m)
+{
+    gboolean hopper = strstr(m->system, "h100") != NULL;
+    return 2 * (hopper ? 32.0 : 8.125) * 1024 * 1024;
+}
+
 /* The memory that the row's measurement is about. */
 static double
 memory_of(const CliMeasured *m, const StepResult *r)
 {
-    guint at = m->memory_last_stage ? r->stages->len - 1 : r->memory_peak_stage;
+    guint at = m->memory_stage == CLI_STAGE_LAST    ? r->stages->len - 1
+               : m->memory_stage == CLI_STAGE_FIRST ? 0
+                                                    : r->memory_peak_stage;
     const StepStage *stage = &g_array_index(r->stages, StepStage, at);
-    gint64 bytes = stage->peak_bytes - (m->memory_allocated ? stage->fixed.fixed_bytes : 0);
-    return (double)bytes / 1e9;
+    double bytes = (double)stage->peak_bytes;
+    if (m->memory_kind != CLI_MEMORY_PROCESS)
+        bytes += workspace_of(m) - (double)stage->fixed.fixed_bytes;
+    return bytes / 1e9;
+}
+
+/* Has the row something of what was asked for; what was not is forgotten. */
+static gboolean
+is_asked_for(const Validation *v, CliMeasured *m)
+{
+    if (v->only == ONLY_TIME)
+        m->measured_gb = NAN;
+    if (v->only == ONLY_MEMORY)
+        m->measured_s = NAN;
+    return v->only == ONLY_ALL || !isnan(m->measured_s) || !isnan(m->measured_gb) ||
+           (v->only == ONLY_MEMORY && m->measured_oom);
 }
 
 /* Simulates a row; a plan that is refused is a skipped row. */
@@ -119,7 +165,7 @@ predict(Validation *v, CliMeasured *m, ReportValidated *row, GError **error)
         row->skipped = g_string_chunk_insert_const(v->texts, refusal->message);
         return TRUE;
     }
-    row->predicted_s = (double)r->time_ns / 1e9;
+    row->predicted_s = m->stand_in ? NAN : (double)r->time_ns / 1e9;
     row->predicted_gb = memory_of(m, r);
     row->fits = report_fits(r);
     return TRUE;
@@ -159,6 +205,10 @@ row_run(Validation *v, const CliMeasurements *m, guint i, GError **error)
     CliMeasured measured;
     if (!cli_measured_read(m, i, &measured, error))
         return FALSE;
+    if (!is_asked_for(v, &measured)) {
+        cli_measured_clear(&measured);
+        return TRUE;
+    }
     ReportValidated row = {.id = measured.id,
                            .source = measured.source[0] != '\0' ? measured.source
                                                                 : conf_table_name(m->table),

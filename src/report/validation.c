@@ -36,7 +36,7 @@ static ReportErrors
 errors_of(const GArray *rows, const char *source, double (*error)(const ReportValidated *))
 {
     g_autoptr(GArray) absolute = g_array_new(FALSE, FALSE, sizeof(double));
-    ReportErrors e = {0, NAN, NAN, NAN};
+    ReportErrors e = {0, NAN, NAN, NAN, 0};
     double sum = 0, bias = 0;
     for (guint i = 0; i < rows->len; i++) {
         const ReportValidated *r = &g_array_index(rows, ReportValidated, i);
@@ -46,6 +46,7 @@ errors_of(const GArray *rows, const char *source, double (*error)(const ReportVa
         g_array_append_val(absolute, size);
         sum += size;
         bias += x;
+        e.within += size <= 0.1 + 1e-9 ? 1 : 0; /* 11 of 10 is a tenth more, rounded or not */
     }
     e.n = absolute->len;
     if (e.n == 0)
@@ -85,28 +86,21 @@ distinct(const GArray *rows, gboolean reasons)
     return seen;
 }
 
-typedef struct {
-    guint n, right; /* rows that ran out of memory, and how many of them are predicted not to fit */
-    guint fit_n, fit_right;
-} OutOfMemory;
-
-static OutOfMemory
-count_oom(const GArray *rows)
+ReportFits
+report_fit_counts(const GArray *rows, const char *source_or_null)
 {
-    OutOfMemory o = {0, 0, 0, 0};
+    ReportFits f = {0, 0, 0, 0};
     for (guint i = 0; i < rows->len; i++) {
         const ReportValidated *r = &g_array_index(rows, ReportValidated, i);
-        if (r->skipped != NULL)
+        if (r->skipped != NULL ||
+            (source_or_null != NULL && strcmp(source_or_null, r->source) != 0))
             continue;
-        if (r->measured_oom) {
-            o.n++;
-            o.right += r->fits ? 0 : 1;
-        } else {
-            o.fit_n++;
-            o.fit_right += r->fits ? 1 : 0;
-        }
+        guint *counted = r->measured_oom ? (r->fits ? &f.oom_fits : &f.oom_not)
+                         : r->fits       ? &f.ran_fits
+                                         : &f.ran_not;
+        ++*counted;
     }
-    return o;
+    return f;
 }
 
 static void
@@ -117,7 +111,17 @@ json_errors(JsonBuilder *b, const char *key, ReportErrors e)
     report_json_double(b, "mean_absolute_error", e.mean_absolute);
     report_json_double(b, "median_absolute_error", e.median_absolute);
     report_json_double(b, "bias", e.bias);
+    report_json_int(b, "within_10_percent", e.within);
     json_builder_end_object(b);
+}
+
+static void
+json_fits(JsonBuilder *b, ReportFits f)
+{
+    report_json_int(b, "oom_rows", f.oom_fits + f.oom_not);
+    report_json_int(b, "oom_predicted", f.oom_not);
+    report_json_int(b, "fit_rows", f.ran_fits + f.ran_not);
+    report_json_int(b, "fit_predicted", f.ran_fits);
 }
 
 static guint
@@ -162,7 +166,6 @@ validation_json(const GArray *rows, GString *out)
 {
     g_autoptr(JsonBuilder) b = json_builder_new();
     g_autoptr(GPtrArray) sources = distinct(rows, FALSE);
-    OutOfMemory oom = count_oom(rows);
     report_json_object(b, NULL);
     json_rows(b, rows);
     report_json_object(b, "summary");
@@ -170,16 +173,14 @@ validation_json(const GArray *rows, GString *out)
     report_json_int(b, "skipped", count_skipped(rows, NULL));
     json_errors(b, "time", report_time_errors(rows, NULL));
     json_errors(b, "memory", report_memory_errors(rows, NULL));
-    report_json_int(b, "oom_rows", oom.n);
-    report_json_int(b, "oom_predicted", oom.right);
-    report_json_int(b, "fit_rows", oom.fit_n);
-    report_json_int(b, "fit_predicted", oom.fit_right);
+    json_fits(b, report_fit_counts(rows, NULL));
     report_json_array(b, "sources");
     for (guint i = 0; i < sources->len; i++) {
         report_json_object(b, NULL);
         report_json_text(b, "source", sources->pdata[i]);
         json_errors(b, "time", report_time_errors(rows, sources->pdata[i]));
         json_errors(b, "memory", report_memory_errors(rows, sources->pdata[i]));
+        json_fits(b, report_fit_counts(rows, sources->pdata[i]));
         json_builder_end_object(b);
     }
     json_builder_end_array(b);
@@ -278,6 +279,95 @@ text_errors(ReportTable *table, const char *name, ReportErrors time, ReportError
     }
 }
 
+static guint
+count_right(ReportFits f)
+{
+    return f.ran_fits + f.oom_not;
+}
+
+static guint
+count_all(ReportFits f)
+{
+    return count_right(f) + f.ran_not + f.oom_fits;
+}
+
+/* Rows that measured memory and are within a tenth; what ran and what did not, by what was predicted. */
+static void
+text_fits(ReportTable *table, const char *name, ReportErrors memory, ReportFits f)
+{
+    guint all = count_all(f);
+    report_table_cell(table, "%s", name);
+    report_table_cell(table, "%u", memory.n);
+    report_table_cell(table, "%s",
+                      report_percent(memory.n > 0 ? (double)memory.within / memory.n : NAN).text);
+    const guint counts[] = {f.ran_fits, f.ran_not, f.oom_fits, f.oom_not};
+    for (guint i = 0; i < G_N_ELEMENTS(counts); i++)
+        report_table_cell(table, "%u", counts[i]);
+    report_table_cell(table, "%s",
+                      report_percent(all > 0 ? (double)count_right(f) / all : NAN).text);
+}
+
+/* By the size of the error of memory alone, and by place. */
+static int
+compare_memory(gconstpointer a, gconstpointer b)
+{
+    const ReportValidated *x = *(const ReportValidated *const *)a;
+    const ReportValidated *y = *(const ReportValidated *const *)b;
+    double mx = fabs(memory_error(x)), my = fabs(memory_error(y));
+    if (mx != my)
+        return mx > my ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static void
+text_worst_memory(const GArray *rows, guint worst, GString *out)
+{
+    static const char *const heads[] = {"worst memory", "source", "measured GB",
+                                        "predicted GB", "error",  NULL};
+    g_autoptr(GPtrArray) order = g_ptr_array_new();
+    for (guint i = 0; i < rows->len; i++) {
+        ReportValidated *r = &g_array_index(rows, ReportValidated, i);
+        if (!isnan(memory_error(r)))
+            g_ptr_array_add(order, r);
+    }
+    g_ptr_array_sort(order, compare_memory);
+    g_autoptr(ReportTable) table = report_table_new("llrrr", heads);
+    for (guint i = 0; i < order->len && i < worst; i++) {
+        const ReportValidated *r = order->pdata[i];
+        report_table_cell(table, "%.*s%s", ID_SHOWN, r->id, strlen(r->id) > ID_SHOWN ? "..." : "");
+        report_table_cell(table, "%s", r->source);
+        report_table_cell(table, "%s", report_fixed(r->measured_gb, 2).text);
+        report_table_cell(table, "%s", report_fixed(r->predicted_gb, 2).text);
+        report_table_cell(table, "%s", signed_percent(memory_error(r)).text);
+    }
+    g_string_append_c(out, '\n');
+    report_table_print(table, 0, out);
+}
+
+static void
+text_memory(const GArray *rows, const GPtrArray *sources, guint worst, GString *out)
+{
+    static const char *const heads[] = {"source",        "memory n",      "within 10 %",
+                                        "ran: fits",     "ran: does not", "OOM: fits",
+                                        "OOM: does not", "right",         NULL};
+    ReportErrors all = report_memory_errors(rows, NULL);
+    ReportFits fits = report_fit_counts(rows, NULL);
+    if (all.n + fits.oom_fits + fits.oom_not == 0)
+        return;
+    if (all.n > 0 && worst > 0)
+        text_worst_memory(rows, worst, out);
+    g_autoptr(ReportTable) table = report_table_new("lrrrrrrr", heads);
+    for (guint i = 0; i < sources->len; i++) {
+        ReportFits f = report_fit_counts(rows, sources->pdata[i]);
+        if (count_all(f) > 0)
+            text_fits(table, sources->pdata[i], report_memory_errors(rows, sources->pdata[i]), f);
+    }
+    text_fits(table, "all", all, fits);
+    g_string_append(out,
+                    "\nPredicted to fit, or not, of runs that ran and runs out of memory.\n\n");
+    report_table_print(table, 0, out);
+}
+
 static void
 validation_text(const GArray *rows, guint worst, GString *out)
 {
@@ -285,8 +375,13 @@ validation_text(const GArray *rows, guint worst, GString *out)
                                         "memory n", "mean abs", "median",   "bias",   NULL};
     g_autoptr(GPtrArray) sources = distinct(rows, FALSE);
     g_autoptr(GPtrArray) reasons = distinct(rows, TRUE);
-    text_worst(rows, worst, out);
-    g_string_append(out, "\nErrors are (predicted - measured) / measured.\n\n");
+    /* rows without a measured time have their own table below */
+    if (report_time_errors(rows, NULL).n + report_memory_errors(rows, NULL).n == 0 ||
+        report_time_errors(rows, NULL).n > 0) {
+        text_worst(rows, worst, out);
+        g_string_append_c(out, '\n');
+    }
+    g_string_append(out, "Errors are (predicted - measured) / measured.\n\n");
     g_autoptr(ReportTable) table = report_table_new("lrrrrrrrr", heads);
     for (guint i = 0; i < sources->len; i++) {
         ReportErrors time = report_time_errors(rows, sources->pdata[i]);
@@ -296,11 +391,13 @@ validation_text(const GArray *rows, guint worst, GString *out)
     }
     text_errors(table, "all", report_time_errors(rows, NULL), report_memory_errors(rows, NULL));
     report_table_print(table, 0, out);
-    OutOfMemory oom = count_oom(rows);
-    g_string_append_printf(out, "\nran: %u of %u predicted to fit", oom.fit_right, oom.fit_n);
-    if (oom.n > 0)
-        g_string_append_printf(out, "; ran out of memory: %u of %u predicted not to fit", oom.right,
-                               oom.n);
+    text_memory(rows, sources, worst, out);
+    ReportFits fits = report_fit_counts(rows, NULL);
+    g_string_append_printf(out, "\nran: %u of %u predicted to fit", fits.ran_fits,
+                           fits.ran_fits + fits.ran_not);
+    if (fits.oom_fits + fits.oom_not > 0)
+        g_string_append_printf(out, "; ran out of memory: %u of %u predicted not to fit",
+                               fits.oom_not, fits.oom_fits + fits.oom_not);
     g_string_append_printf(out, "\nskipped: %u of %u rows\n", count_skipped(rows, NULL), rows->len);
     for (guint i = 0; i < reasons->len; i++) {
         g_autofree char *head = g_strdup_printf("  %4u  ", count_skipped(rows, reasons->pdata[i]));

@@ -15,10 +15,17 @@ typedef struct {
 typedef struct {
     guint n;
     double mean_absolute, median_absolute, bias; /* NAN when n = 0 */
+    guint within;                                /* rows whose error is at most a tenth */
 } ReportErrors;
+
+/* Runs that ran and runs that ended out of memory, by what was predicted. */
+typedef struct {
+    guint ran_fits, ran_not, oom_fits, oom_not;
+} ReportFits;
 
 /* `rows`: of ReportValidated. */
 ReportErrors report_time_errors(const GArray *rows, const char *source_or_null);
 ReportErrors report_memory_errors(const GArray *rows, const char *source_or_null);
+ReportFits report_fit_counts(const GArray *rows, const char *source_or_null);
 /* `worst`: how many rows the text shows. `format` as --format. */
 void report_validation(const GArray *rows, guint worst, const char *format, GString *out);

@@ -36,6 +36,33 @@ means_medians_and_bias_are_as_by_hand(void)
     g_assert_cmpfloat_with_epsilon(one.bias, -0.05, 1e-12);
     g_assert_cmpfloat_with_epsilon(report_memory_errors(rows, NULL).bias, -0.5, 1e-12);
     g_assert_true(isnan(report_time_errors(rows, "three").bias));
+    g_assert_cmpuint(all.within, ==, 1); /* 10 % is within */
+    g_assert_cmpuint(report_memory_errors(rows, NULL).within, ==, 0);
+}
+
+static void
+runs_are_counted_by_what_was_predicted(void)
+{
+    const ReportValidated more[] = {
+        {"f", "two", NAN, 1, NAN, 30, TRUE, TRUE, NULL},  /* ran out of memory, unforeseen */
+        {"g", "two", NAN, 1, 60, 90, FALSE, FALSE, NULL}, /* ran, against the prediction */
+        {"h", "three", NAN, NAN, NAN, NAN, FALSE, TRUE, "no such GPU"},
+    };
+    g_autoptr(GArray) rows = rows_new();
+    g_array_append_vals(rows, more, G_N_ELEMENTS(more));
+    ReportFits all = report_fit_counts(rows, NULL), one = report_fit_counts(rows, "one");
+    g_assert_cmpuint(all.ran_fits, ==, 3);
+    g_assert_cmpuint(all.ran_not, ==, 1);
+    g_assert_cmpuint(all.oom_fits, ==, 1);
+    g_assert_cmpuint(all.oom_not, ==, 1);
+    g_assert_cmpuint(one.ran_fits + one.ran_not, ==, 2);
+    g_autoptr(GString) text = g_string_new(NULL);
+    report_validation(rows, 1, "text", text);
+    const char *worst = strstr(text->str, "worst memory");
+    g_assert_nonnull(worst);
+    g_assert_nonnull(strstr(worst, "\ng ") == NULL ? strstr(worst, "\nb ")
+                                                   : NULL); /* 50 %, equal: place */
+    g_assert_nonnull(strstr(text->str, "66.7 %"));          /* 4 of 6 right */
 }
 
 static void
@@ -59,6 +86,8 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/report/validation/means-medians-and-bias-are-as-by-hand",
                     means_medians_and_bias_are_as_by_hand);
+    g_test_add_func("/report/validation/runs-are-counted-by-what-was-predicted",
+                    runs_are_counted_by_what_was_predicted);
     g_test_add_func("/report/validation/the-worst-row-comes-first-and-skipped-rows-say-why",
                     the_worst_row_comes_first_and_skipped_rows_say_why);
     return g_test_run();
