@@ -152,13 +152,21 @@ void step_mark_recompute(StepBuild *b, SimTemplate *t, LlmPiece piece, LlmRecomp
 void step_mark_backward(StepBuild *b, SimTemplate *t, LlmPiece piece, LlmRecompute recompute,
                         LlmPass pass, guint first, guint last);
 
-/* token.c: templates of the tokens. The first forward of a stage may come in parts, one for each bucket of
- * parameters, each after the gather of its bucket. */
+/* token.c: templates of the tokens, whole or in parts: layers [from, to), with the embedding before them and the
+ * head behind them. */
+typedef struct {
+    ScheduleToken token;
+    gint64 from, to;
+    gboolean embedding, head;
+    gboolean begins; /* the token: its message is gathered */
+    gboolean keeps;  /* recomputes nothing although the plan does */
+} StepPart;
+void step_add_part(StepBuild *b, SimTemplate *t, StepClass *class, const StepPart *part);
+StepPart step_whole_token(const StepBuild *b, ScheduleToken token);
+/* One of the microbatches that keep everything (PlanSpec.recompute_microbatches). */
+gboolean step_token_keeps(const StepBuild *b, ScheduleToken token);
 SimTemplate *step_token_template(StepBuild *b, StepClass *class, ScheduleToken token,
                                  gboolean last);
-guint step_n_parts(const StepBuild *b, guint stage);
-SimTemplate *step_forward_part(StepBuild *b, StepClass *class, ScheduleToken token, guint part);
-SimTemplate *step_gather_template(StepBuild *b, const StepClass *class, guint stage);
 /* The same, piece by piece, for pair.c, which puts the layers of two tokens between each other. Begin: what
  * comes before the layers (gather of the message; F: embedding, B and I: head and prediction modules); end: what
  * comes after them. */
@@ -177,14 +185,38 @@ void step_add_accumulation(StepBuild *b, SimTemplate *t, gint64 parameters, LlmP
  * experts. */
 SimTemplate *step_pair_template(StepBuild *b, StepClass *class, ScheduleToken x, ScheduleToken y);
 gboolean step_pair_interleaves(const StepBuild *b, ScheduleToken x, ScheduleToken y);
-/* gradient.c: data-parallel traffic.  Parameters of a stage come in buckets of whole layers. */
-gboolean step_reduces_in_backward(const StepBuild *b, guint stage);
+/* gradient.c: gradients over data-parallel ranks. How those of a stage are reduced: beside its backward; in it,
+ * compute waiting for each; as one behind its last backward, in its turn; when all backwards are done. */
+typedef enum {
+    STEP_REDUCE_BESIDE,
+    STEP_REDUCE_BLOCKING,
+    STEP_REDUCE_CHUNK,
+    STEP_REDUCE_AT_END
+} StepReduction;
+StepReduction step_reduction_of(const StepBuild *b, guint stage);
+typedef struct {
+    gint64 dense, expert; /* on one rank, before sharding */
+} StepParameters;
+/* The reduction of a unit's gradients, behind the compute stream. Its kernels and collectives. */
+void step_add_reduction(StepBuild *b, SimTemplate *t, const StepClass *class,
+                        StepParameters parameters);
+/* The compute stream waits for all reductions launched so far. */
+void step_join_reductions(StepBuild *b, SimTemplate *t);
+/* Of these parameters, those with sharded gradients; bytes of one in a full gradient before it is reduced. With
+ * copies (step_copies_units) there is the collective's buffer too, in the gradient's width. */
+gint64 step_unsharded(const StepBuild *b, const StepClass *class, StepParameters parameters);
+gint64 step_unsharded_width(const StepBuild *b);
+/* Units are copied into and out of the buffers of their collectives (FSDP2, DeepSpeed ZeRO-3). */
+gboolean step_copies_units(const StepBuild *b);
+/* Of a piece on its stage: a tied head on the embedding's rank owns no matrix. */
+gint64 step_piece_parameters(const StepBuild *b, guint stage, LlmPiece piece);
+/* shard.c: parameters are gathered before the first forward of an iteration, not at the end of the last. */
 gboolean step_gathers_in_forward(const StepBuild *b);
-/* Layers that fill one bucket of a stage (at least 1). */
-gint64 step_bucket_layers(const StepBuild *b, guint stage);
-/* Reduction of `parameters` gradients on the DP stream, with the pre-scaling that comes before it. */
-void step_add_reduction(StepBuild *b, SimTemplate *t, const StepClass *class, gint64 parameters);
-guint step_add_gather(StepBuild *b, SimTemplate *t, const StepClass *class, gint64 parameters);
+/* gather.c: all-gathers of these parameters on the gather stream; returns how many (dense, expert). */
+guint step_add_gather(StepBuild *b, SimTemplate *t, const StepClass *class,
+                      StepParameters parameters);
+/* Bytes of whole parameters that are gathered while they are used. */
+gint64 step_gathered_bytes(const StepBuild *b, const StepClass *class, StepParameters parameters);
 /* finish.c: from the last backward to the next iteration. */
 SimTemplate *step_finish_template(StepBuild *b, const StepClass *class);
 /* program.c: one program a class. */
@@ -194,6 +226,8 @@ SimEngine *step_engine_new(StepBuild *b);
 /* result.c, path.c, memory.c */
 StepResult *step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options);
 void step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r);
+/* traffic.c: of StepTraffic, what the program of a simulated rank sends. */
+GArray *step_traffic(const StepBuild *b, guint rank);
 void step_memory(StepBuild *b, StepResult *r, const StepOptions *options);
 /* memory.c: what the ops of the first column of ranks do to memory, noted as they end. */
 typedef struct StepMemoryLog StepMemoryLog;

@@ -4,6 +4,7 @@ libdtsim_a_SOURCES += \
 	%D%/closed_form.c \
 	%D%/engine.c \
 	%D%/finish.c \
+	%D%/gather.c \
 	%D%/gradient.c \
 	%D%/lower.c \
 	%D%/lower.h \
@@ -15,9 +16,12 @@ libdtsim_a_SOURCES += \
 	%D%/price.c \
 	%D%/program.c \
 	%D%/result.c \
+	%D%/shard.c \
+	%D%/shard.h \
 	%D%/step.c \
 	%D%/step.h \
 	%D%/times.c \
 	%D%/token.c \
+	%D%/traffic.c \
 	%D%/units.c \
 	%D%/wires.c

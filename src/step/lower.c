@@ -166,6 +166,8 @@ run_pair(Lowering *l, guint index)
     gboolean first, last[2];
     count_token(l, x, &first, &last[0]);
     count_token(l, y, &first, &last[1]);
+    for (guint i = 0; l->in->before_pair && i < 2; i++)
+        l->in->before_pair(l->in->user, l->out->program, i == 0 ? x : y, index + 1 + i);
     const SimTemplate *t = l->in->pair(l->in->user, x, y);
     guint call = sim_program_call(l->out->program, t, x.microbatch, index + 1);
     l->out->calls[index] = l->out->calls[index + 1] = call;

@@ -66,6 +66,8 @@ typedef struct {
     /* The template of an overlapped pair, run as one unit (only under IDEAL and ASYNC; the other models run
      * its tokens one after the other). */
     const SimTemplate *(*pair)(void *user, ScheduleToken x, ScheduleToken y);
+    /* Called for each token of a pair before the pair's call is appended; may be NULL. */
+    void (*before_pair)(void *user, SimProgram *program, ScheduleToken token, guint32 label);
     /* The message between stage `boundary` and boundary + 1 of a replica, the same in both directions. */
     SimWork (*wire)(void *user, guint replica, guint boundary);
     /* Called after the token's call was appended: what is launched beside it; may be NULL. */

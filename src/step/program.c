@@ -2,50 +2,39 @@
  * the iteration after it. */
 #include "config.h"
 
-#include "step/build.h"
-
-#define VARIANTS 2 /* the last of a kind on a stage may reduce gradients */
+#include "step/shard.h"
 
 typedef struct {
     StepBuild *b;
     StepClass *class;
-    SimTemplate **tokens; /* [(kind * stages + stage) * VARIANTS + variant]; borrowed */
-    GHashTable *pairs;    /* (stages, kind) -> template; look-up only */
-    GArray *due;          /* of Due: chunk reductions waiting for their turn */
-    gint64 reduced_later; /* parameters reduced when all backwards are done */
-    guint backwards;      /* backward tokens so far */
+    StepSharding sharding;
+    GHashTable *pairs; /* (stages, kind) -> template; look-up only */
+    GArray *due;       /* of Due: chunk reductions waiting for their turn */
+    GArray *later;     /* of guint: stages reduced when all backwards are done */
+    guint backwards;   /* backward tokens so far */
+    gboolean in_pair;  /* the last token was run in one */
 } Programming;
 
 typedef struct {
     guint stage, at; /* launched after the at-th backward token */
 } Due;
 
-/* The first forward of a stage waits for its weights, bucket by bucket; the waits lie between its calls. */
-static void
-run_gathered(Programming *p, SimProgram *program, ScheduleToken token, guint32 label)
-{
-    guint before = sim_program_launched(program, STEP_SLOT_DP);
-    sim_program_call(program, step_gather_template(p->b, p->class, token.stage), 0, 0);
-    for (guint part = 0; part < step_n_parts(p->b, token.stage); part++) {
-        sim_program_wait(program, STEP_SLOT_COMPUTE, STEP_SLOT_DP, before + part + 1);
-        sim_program_call(program, step_forward_part(p->b, p->class, token, part), token.microbatch,
-                         label);
-    }
-}
-
 static void
 run_token(void *user, SimProgram *program, ScheduleToken token, gboolean first, gboolean last,
           guint32 label)
 {
     Programming *p = user;
-    if (token.kind == SCHEDULE_F && first && step_gathers_in_forward(p->b)) {
-        run_gathered(p, program, token, label);
-        return;
-    }
-    gsize place = ((gsize)token.kind * p->b->schedule->n_stages + token.stage) * VARIANTS + !!last;
-    if (!p->tokens[place])
-        p->tokens[place] = step_token_template(p->b, p->class, token, last);
-    sim_program_call(program, p->tokens[place], token.microbatch, label);
+    (void)first;
+    p->in_pair = FALSE;
+    step_run_token(&p->sharding, program, token, last, label);
+}
+
+static void
+before_pair(void *user, SimProgram *program, ScheduleToken token, guint32 label)
+{
+    Programming *p = user;
+    p->in_pair = TRUE;
+    step_before_pair(&p->sharding, program, token, label);
 }
 
 /* Pairs differ in too many ways to be kept by place: by both stages. */
@@ -70,46 +59,47 @@ wire_work(void *user, guint replica, guint boundary)
 }
 
 static void
-launch_reduction(Programming *p, SimProgram *program, gint64 parameters)
-{
-    SimTemplate *t = sim_template_new();
-    step_add_reduction(p->b, t, p->class, parameters);
-    g_ptr_array_add(p->b->templates, t);
-    if (sim_template_n_ops(t) > 0)
-        sim_program_call(program, t, 0, 0);
-}
-
-static void
 launch_due(Programming *p, SimProgram *program, gboolean all)
 {
     while (p->due->len > 0 && (all || g_array_index(p->due, Due, 0).at <= p->backwards)) {
         guint stage = g_array_index(p->due, Due, 0).stage;
         g_array_remove_index(p->due, 0);
-        launch_reduction(p, program, plan_stage_parameters(p->b->plan, stage));
+        step_reduce_stages(&p->sharding, program, &stage, 1);
     }
 }
 
 /* Chunks that are done wait for the ranks before them when reductions are aligned: the one finished at
  * backward step k - r is reduced at step k on rank r, so that all ranks start together. */
 static void
+reduce_after(Programming *p, SimProgram *program, ScheduleToken token, gboolean last)
+{
+    const PlanSpec *spec = &p->b->plan->spec;
+    StepReduction how = step_reduction_of(p->b, token.stage);
+    gboolean chunked = spec->vpp > 1 && spec->overlap_grad_reduce && how != STEP_REDUCE_AT_END;
+    guint delay = spec->align_grad_reduce && last ? p->class->pp_rank : 0;
+    Due due = {token.stage, p->backwards + delay};
+    if (!last) /* one of many reductions of the stage: at once */
+        step_reduce_stages(&p->sharding, program, &due.stage, 1);
+    else if (chunked)
+        g_array_append_val(p->due, due);
+    else
+        g_array_append_val(p->later, due.stage);
+}
+
+static void
 after_token(void *user, SimProgram *program, guint index, ScheduleToken token, gboolean last)
 {
     Programming *p = user;
-    const PlanSpec *spec = &p->b->plan->spec;
-    (void)index;
+    if (p->in_pair)
+        step_after_pair(&p->sharding, program, token, last, index + 1);
     if (token.kind == SCHEDULE_F)
         return;
     if (token.kind != SCHEDULE_W)
         p->backwards++;
-    gboolean completes = last && (token.kind == SCHEDULE_B || token.kind == SCHEDULE_W);
-    if (completes && !(step_reduces_in_backward(p->b, token.stage) && token.kind == SCHEDULE_B)) {
-        gboolean chunked = spec->overlap_grad_reduce && !spec->deepspeed_pipeline && spec->vpp > 1;
-        Due due = {token.stage, p->backwards + (spec->align_grad_reduce ? p->class->pp_rank : 0)};
-        if (chunked)
-            g_array_append_val(p->due, due);
-        else
-            p->reduced_later += plan_stage_parameters(p->b->plan, token.stage);
-    }
+    gboolean reduced = !p->in_pair && step_token_reduces(p->b, token, last);
+    gboolean at_end = step_reduction_of(p->b, token.stage) == STEP_REDUCE_AT_END;
+    if (step_token_completes(p->b, token, last) && !reduced && (last || !at_end))
+        reduce_after(p, program, token, last);
     launch_due(p, program, FALSE);
 }
 
@@ -119,10 +109,11 @@ build_program(StepBuild *b, StepClass *class)
     Programming p = {
         .b = b,
         .class = class,
-        .tokens = g_new0(SimTemplate *, (gsize)4 * b->schedule->n_stages * VARIANTS),
         .pairs = g_hash_table_new(NULL, NULL),
         .due = g_array_new(FALSE, FALSE, sizeof(Due)),
+        .later = g_array_new(FALSE, FALSE, sizeof(guint)),
     };
+    step_sharding_init(&p.sharding, b, class);
     gboolean blocking = b->p2p == PLAN_P2P_BLOCKING || b->p2p == PLAN_P2P_FUSED;
     gint64 sync_ns = step_work((double)b->plan->system->sync_ns).duration_ns;
     StepLowering lowering = {
@@ -130,6 +121,7 @@ build_program(StepBuild *b, StepClass *class)
         .rank = class->pp_rank,
         .p2p = b->p2p,
         .run = run_token,
+        .before_pair = before_pair,
         .pair = pair_template,
         .wire = wire_work,
         .after = after_token,
@@ -140,13 +132,14 @@ build_program(StepBuild *b, StepClass *class)
     };
     StepLowered *lowered = step_lower(&lowering);
     launch_due(&p, lowered->program, TRUE);
-    if (p.reduced_later > 0)
-        launch_reduction(&p, lowered->program, p.reduced_later);
+    step_reduce_stages(&p.sharding, lowered->program, (const guint *)(gpointer)p.later->data,
+                       p.later->len);
     sim_program_call(lowered->program, step_finish_template(b, class), 0, 0);
     g_ptr_array_add(b->lowered, lowered);
     g_array_unref(p.due);
+    g_array_unref(p.later);
     g_hash_table_unref(p.pairs);
-    g_free(p.tokens);
+    step_sharding_clear(&p.sharding);
 }
 
 void

@@ -1,4 +1,5 @@
-/* Templates of the tokens: what a rank does for one F, B, I or W of a stage. */
+/* Templates of the tokens: what a rank does for one F, B, I or W of a stage, or for a part of one: some of its
+ * layers, with the embedding before the first and the head after the last. */
 #include "config.h"
 
 #include "step/build.h"
@@ -33,140 +34,194 @@ step_add_accumulation(StepBuild *b, SimTemplate *t, gint64 parameters, LlmPass p
                     (double)(parameters * (2 * main_element + element)), TRUE);
 }
 
-/* Parameters of a stage that belong to no layer: embedding, final norm, head. */
-static gint64
-outer_parameters(const StepBuild *b, guint stage)
+/* --- recompute (SPEC.md 7.9) -------------------------------------------------------------------- */
+
+/* Most microbatches of a stage between their forward and their backward. */
+static guint
+most_in_flight(const Schedule *s, guint stage)
 {
-    gint64 each = llm_layer_parameters_per_rank(b->plan->shape, b->plan->spec.tp);
-    return plan_stage_parameters(b->plan, stage) - b->plan->layers[stage] * each;
+    guint most = 0;
+    for (guint rank = 0; rank < s->params.pp; rank++) {
+        guint now = 0;
+        for (guint i = 0; i < s->ranks[rank]->len; i++) {
+            ScheduleToken token = g_array_index(s->ranks[rank], ScheduleToken, i);
+            if (token.stage != stage || token.kind == SCHEDULE_W)
+                continue;
+            now = token.kind == SCHEDULE_F ? now + 1 : now - 1;
+            most = MAX(most, now);
+        }
+    }
+    return most;
 }
 
-/* Of those, what the head owns: its gradients are the first to be ready. */
-static gint64
-head_parameters(const StepBuild *b, guint stage)
+/* Megatron counts microbatches modulo those in flight; the last ones of each round are recomputed. */
+gboolean
+step_token_keeps(const StepBuild *b, ScheduleToken token)
 {
-    const Plan *plan = b->plan;
-    if (stage + 1 != (guint)plan->n_stages)
-        return 0;
-    LlmParameters p = llm_parameters(plan->shape);
-    gint64 embedding = stage > 0 ? 0
-                                 : plan->vocab_padded / plan->spec.tp * plan->shape->hidden +
-                                       p.position + p.embedding_norm;
-    return outer_parameters(b, stage) - embedding;
+    const PlanSpec *spec = &b->plan->spec;
+    if (spec->recompute != LLM_RECOMPUTE_FULL || spec->recompute_microbatches <= 0)
+        return FALSE;
+    guint window = most_in_flight(b->schedule, token.stage);
+    guint kept = window - (guint)MIN(spec->recompute_microbatches, window);
+    return window > 0 && token.microbatch % window < kept;
 }
 
-/* Parameter gathers of a stage before its first forward: one for each bucket, in forward order. */
-SimTemplate *
-step_gather_template(StepBuild *b, const StepClass *class, guint stage)
+/* The unit of the i-th layer is [i / k * k, ...) of k layers; the last one may be partial. */
+LlmRecompute
+step_layer_recompute(const StepBuild *b, guint stage, gint64 i)
 {
-    SimTemplate *t = sim_template_new();
-    gint64 layers = b->plan->layers[stage], step = step_bucket_layers(b, stage);
-    gint64 each = llm_layer_parameters_per_rank(b->plan->shape, b->plan->spec.tp);
-    gint64 head = head_parameters(b, stage), embedding = outer_parameters(b, stage) - head;
-    for (gint64 i = 0; i < MAX(layers, 1); i += step)
-        step_add_gather(b, t, class,
-                        MIN(step, layers - i) * each + (i == 0 ? embedding : 0) +
-                            (i + step >= layers ? head : 0));
-    g_ptr_array_add(b->templates, t);
-    return t;
+    LlmRecompute recompute = plan_layer_recompute(b->plan, stage, i);
+    return recompute == LLM_RECOMPUTE_FULL && i % plan_recompute_unit(b->plan) != 0
+               ? STEP_RECOMPUTE_INNER
+               : recompute;
 }
 
-guint
-step_n_parts(const StepBuild *b, guint stage)
+/* As op lists know it. */
+static LlmRecompute
+cut_recompute(LlmRecompute recompute)
 {
-    gint64 step = step_bucket_layers(b, stage);
-    return (guint)((MAX(b->plan->layers[stage], 1) + step - 1) / step);
+    return recompute == STEP_RECOMPUTE_INNER ? LLM_RECOMPUTE_FULL : recompute;
 }
 
-/* Layers of one bucket, or of all; with the embedding before the first and the head after the last. */
+/* --- pieces, with their marks ------------------------------------------------------------------- */
+
 static void
-add_forward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, gint64 from, gint64 to)
+add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece, LlmRecompute recompute,
+          LlmPass pass)
 {
-    if (stage == 0 && from == 0)
-        step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, b->plan->spec.recompute, LLM_PASS_FORWARD);
-    for (gint64 i = from; i < to; i++)
-        step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
-                       plan_layer_recompute(b->plan, stage, i), LLM_PASS_FORWARD);
-    if (stage + 1 == (guint)b->plan->n_stages && to == b->plan->layers[stage])
-        step_add_piece(b, t, class, LLM_PIECE_HEAD, b->plan->spec.recompute, LLM_PASS_FORWARD);
+    guint first = step_add_piece(b, t, class, piece, cut_recompute(recompute), pass);
+    if (first == sim_template_n_ops(t))
+        return;
+    guint last = sim_template_n_ops(t) - 1;
+    if (pass == LLM_PASS_FORWARD)
+        step_mark_forward(b, t, piece, recompute, first, last);
+    else if (pass == LLM_PASS_RECOMPUTE)
+        step_mark_recompute(b, t, piece, recompute, first, last);
+    else
+        step_mark_backward(b, t, piece, recompute, pass, first, last);
 }
 
-/* A stage without layers still passes its input on: an op of no time keeps the order. */
-static void
-keep_order(StepBuild *b, SimTemplate *t, guint n_before)
+void
+step_add_recompute(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, gint64 i)
 {
-    if (sim_template_n_ops_on(t, STEP_SLOT_COMPUTE) == n_before)
+    gint64 unit = plan_recompute_unit(b->plan), layers = b->plan->layers[stage];
+    if ((i + 1) % unit != 0 && i + 1 != layers)
+        return;
+    for (gint64 k = i / unit * unit; k <= i; k++)
+        add_piece(b, t, class, plan_layer_piece(b->plan, stage, k),
+                  step_layer_recompute(b, stage, k), LLM_PASS_RECOMPUTE);
+}
+
+/* Final norm, LM head and loss come after the last layer, prediction modules after them. */
+static void
+add_head_forward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage)
+{
+    LlmRecompute recompute = b->plan->spec.recompute;
+    add_piece(b, t, class, LLM_PIECE_HEAD, recompute, LLM_PASS_FORWARD);
+    for (gint64 i = 0; i < plan_stage_mtp(b->plan, stage); i++)
+        add_piece(b, t, class, LLM_PIECE_MTP, recompute, LLM_PASS_FORWARD);
+}
+
+static void
+add_head_backward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, LlmPass pass)
+{
+    LlmRecompute recompute = b->plan->spec.recompute;
+    gint64 parameters = step_piece_parameters(b, stage, LLM_PIECE_MTP);
+    for (gint64 i = 0; i < plan_stage_mtp(b->plan, stage); i++) {
+        if (pass != LLM_PASS_WEIGHT_GRAD)
+            add_piece(b, t, class, LLM_PIECE_MTP, recompute, LLM_PASS_RECOMPUTE);
+        add_piece(b, t, class, LLM_PIECE_MTP, recompute, pass);
+        step_add_accumulation(b, t, parameters, pass);
+    }
+    add_piece(b, t, class, LLM_PIECE_HEAD, recompute, pass);
+    step_add_accumulation(b, t, step_piece_parameters(b, stage, LLM_PIECE_HEAD), pass);
+}
+
+static void
+add_embedding(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, LlmPass pass)
+{
+    add_piece(b, t, class, LLM_PIECE_EMBEDDING, b->plan->spec.recompute, pass);
+    if (pass != LLM_PASS_FORWARD)
+        step_add_accumulation(b, t, step_piece_parameters(b, stage, LLM_PIECE_EMBEDDING), pass);
+}
+
+/* --- parts of tokens ---------------------------------------------------------------------------- */
+
+static LlmPass
+pass_of(ScheduleToken token)
+{
+    static const LlmPass passes[] = {LLM_PASS_FORWARD, LLM_PASS_BACKWARD, LLM_PASS_INPUT_GRAD,
+                                     LLM_PASS_WEIGHT_GRAD};
+    return passes[token.kind];
+}
+
+static void
+add_forward(StepBuild *b, SimTemplate *t, StepClass *class, const StepPart *part)
+{
+    guint stage = part->token.stage;
+    if (part->embedding)
+        add_embedding(b, t, class, stage, LLM_PASS_FORWARD);
+    for (gint64 i = part->from; i < part->to; i++)
+        add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
+                  part->keeps ? LLM_RECOMPUTE_NONE : step_layer_recompute(b, stage, i),
+                  LLM_PASS_FORWARD);
+    if (part->head)
+        add_head_forward(b, t, class, stage);
+}
+
+/* B, I or W: head, layers from last to first (each after its recompute), embedding. */
+static void
+add_backward(StepBuild *b, SimTemplate *t, StepClass *class, const StepPart *part)
+{
+    guint stage = part->token.stage;
+    LlmPass pass = pass_of(part->token);
+    if (part->head)
+        add_head_backward(b, t, class, stage, pass);
+    for (gint64 i = part->to - 1; i >= part->from; i--) {
+        LlmPiece piece = plan_layer_piece(b->plan, stage, i);
+        if (pass != LLM_PASS_WEIGHT_GRAD && !part->keeps)
+            step_add_recompute(b, t, class, stage, i);
+        add_piece(b, t, class, piece,
+                  part->keeps ? LLM_RECOMPUTE_NONE : step_layer_recompute(b, stage, i), pass);
+        step_add_accumulation(b, t, step_piece_parameters(b, stage, piece), pass);
+    }
+    if (part->embedding)
+        add_embedding(b, t, class, stage, pass);
+}
+
+/* Whatever has no kernels still passes its input on: an op of no time keeps the order. */
+void
+step_add_part(StepBuild *b, SimTemplate *t, StepClass *class, const StepPart *part)
+{
+    if (part->begins)
+        add_scatter_gather(b, t, class, part->token);
+    guint before = sim_template_n_ops_on(t, STEP_SLOT_COMPUTE);
+    if (part->token.kind == SCHEDULE_F)
+        add_forward(b, t, class, part);
+    else
+        add_backward(b, t, class, part);
+    if (sim_template_n_ops_on(t, STEP_SLOT_COMPUTE) == before)
         sim_template_add(t, STEP_SLOT_COMPUTE, (SimWork){0},
                          step_tag(b, "pass", STEP_OTHER, COST_MEASURED, 0, TRUE));
 }
 
-/* B or I: head, layers from last to first (each after its recompute), embedding. In the last backward of a
- * stage that overlaps its reduction, each full bucket is reduced beside the layers that follow. */
-static void
-add_backward(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, LlmPass pass,
-             gboolean reduce)
+StepPart
+step_whole_token(const StepBuild *b, ScheduleToken token)
 {
-    gint64 layers = b->plan->layers[stage], step = step_bucket_layers(b, stage), filled = 0;
-    gint64 each = llm_layer_parameters_per_rank(b->plan->shape, b->plan->spec.tp);
-    gint64 head = head_parameters(b, stage), embedding = outer_parameters(b, stage) - head;
-    if (stage + 1 == (guint)b->plan->n_stages)
-        step_add_piece(b, t, class, LLM_PIECE_HEAD, b->plan->spec.recompute, pass);
-    step_add_accumulation(b, t, head, pass);
-    filled += head;
-    for (gint64 i = layers - 1; i >= 0; i--) {
-        step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
-                       plan_layer_recompute(b->plan, stage, i), LLM_PASS_RECOMPUTE);
-        step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
-                       plan_layer_recompute(b->plan, stage, i), pass);
-        step_add_accumulation(b, t, each, pass);
-        filled += each;
-        if (reduce && (layers - i) % step == 0 && i > 0) {
-            step_add_reduction(b, t, class, filled);
-            filled = 0;
-        }
-    }
-    if (stage == 0)
-        step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, b->plan->spec.recompute, pass);
-    step_add_accumulation(b, t, embedding, pass);
-    if (reduce)
-        step_add_reduction(b, t, class, filled + embedding);
-}
-
-static void
-add_weight_grad(StepBuild *b, SimTemplate *t, StepClass *class, guint stage)
-{
-    if (stage + 1 == (guint)b->plan->n_stages)
-        step_add_piece(b, t, class, LLM_PIECE_HEAD, b->plan->spec.recompute, LLM_PASS_WEIGHT_GRAD);
-    for (gint64 i = 0; i < b->plan->layers[stage]; i++)
-        step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
-                       plan_layer_recompute(b->plan, stage, i), LLM_PASS_WEIGHT_GRAD);
-    if (stage == 0)
-        step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, b->plan->spec.recompute,
-                       LLM_PASS_WEIGHT_GRAD);
-    step_add_accumulation(b, t, plan_stage_parameters(b->plan, stage), LLM_PASS_WEIGHT_GRAD);
+    return (StepPart){.token = token,
+                      .to = b->plan->layers[token.stage],
+                      .embedding = plan_stage_has_embedding(b->plan, token.stage),
+                      .head = plan_stage_has_head(b->plan, token.stage),
+                      .begins = TRUE,
+                      .keeps = step_token_keeps(b, token)};
 }
 
 void
 step_add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token, gboolean last)
 {
-    add_scatter_gather(b, t, class, token);
-    guint before = sim_template_n_ops_on(t, STEP_SLOT_COMPUTE);
-    switch ((ScheduleKind)token.kind) {
-    case SCHEDULE_F:
-        add_forward(b, t, class, token.stage, 0, b->plan->layers[token.stage]);
-        break;
-    case SCHEDULE_B:
-        add_backward(b, t, class, token.stage, LLM_PASS_BACKWARD,
-                     last && step_reduces_in_backward(b, token.stage));
-        break;
-    case SCHEDULE_I:
-        add_backward(b, t, class, token.stage, LLM_PASS_INPUT_GRAD, FALSE);
-        break;
-    case SCHEDULE_W:
-        add_weight_grad(b, t, class, token.stage);
-        break;
-    }
-    keep_order(b, t, before);
+    (void)last;
+    StepPart part = step_whole_token(b, token);
+    step_add_part(b, t, class, &part);
 }
 
 SimTemplate *
@@ -181,60 +236,18 @@ step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolea
 void
 step_begin_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token)
 {
-    LlmRecompute recompute = b->plan->spec.recompute;
     add_scatter_gather(b, t, class, token);
-    if (token.kind == SCHEDULE_F) {
-        if (plan_stage_has_embedding(b->plan, token.stage))
-            step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, recompute, LLM_PASS_FORWARD);
-        return;
-    }
-    LlmPass pass = token.kind == SCHEDULE_I ? LLM_PASS_INPUT_GRAD : LLM_PASS_BACKWARD;
-    if (!plan_stage_has_head(b->plan, token.stage))
-        return;
-    step_add_piece(b, t, class, LLM_PIECE_HEAD, recompute, pass);
-    step_add_accumulation(b, t, head_parameters(b, token.stage), pass);
+    if (token.kind == SCHEDULE_F && plan_stage_has_embedding(b->plan, token.stage))
+        add_embedding(b, t, class, token.stage, LLM_PASS_FORWARD);
+    if (token.kind != SCHEDULE_F && plan_stage_has_head(b->plan, token.stage))
+        add_head_backward(b, t, class, token.stage, pass_of(token));
 }
 
 void
 step_end_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token)
 {
-    LlmRecompute recompute = b->plan->spec.recompute;
-    if (token.kind == SCHEDULE_F) {
-        if (plan_stage_has_head(b->plan, token.stage))
-            step_add_piece(b, t, class, LLM_PIECE_HEAD, recompute, LLM_PASS_FORWARD);
-        return;
-    }
-    LlmPass pass = token.kind == SCHEDULE_I ? LLM_PASS_INPUT_GRAD : LLM_PASS_BACKWARD;
-    if (!plan_stage_has_embedding(b->plan, token.stage))
-        return;
-    step_add_piece(b, t, class, LLM_PIECE_EMBEDDING, recompute, pass);
-    gint64 head = head_parameters(b, token.stage);
-    step_add_accumulation(b, t, outer_parameters(b, token.stage) - head, pass);
-}
-
-LlmRecompute
-step_layer_recompute(const StepBuild *b, guint stage, gint64 i)
-{
-    return plan_layer_recompute(b->plan, stage, i);
-}
-
-void
-step_add_recompute(StepBuild *b, SimTemplate *t, StepClass *class, guint stage, gint64 i)
-{
-    step_add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
-                   plan_layer_recompute(b->plan, stage, i), LLM_PASS_RECOMPUTE);
-}
-
-SimTemplate *
-step_forward_part(StepBuild *b, StepClass *class, ScheduleToken token, guint part)
-{
-    gint64 layers = b->plan->layers[token.stage], step = step_bucket_layers(b, token.stage);
-    SimTemplate *t = sim_template_new();
-    if (part == 0)
-        add_scatter_gather(b, t, class, token);
-    guint before = sim_template_n_ops_on(t, STEP_SLOT_COMPUTE);
-    add_forward(b, t, class, token.stage, part * step, MIN(layers, (part + 1) * step));
-    keep_order(b, t, before);
-    g_ptr_array_add(b->templates, t);
-    return t;
+    if (token.kind == SCHEDULE_F && plan_stage_has_head(b->plan, token.stage))
+        add_head_forward(b, t, class, token.stage);
+    if (token.kind != SCHEDULE_F && plan_stage_has_embedding(b->plan, token.stage))
+        add_embedding(b, t, class, token.stage, pass_of(token));
 }

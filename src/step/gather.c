@@ -1,0 +1,154 @@
+/* Parameters from shards to whole (SPEC.md 7.7): what is gathered at once, and how early.
+ *
+ * Zero 1 and 2: a bucket is gathered once an iteration, before the first forward that needs it, all in turn.
+ * Zero 3: a unit is gathered before its compute, again and again.  Gathers follow each other on their own stream;
+ * that of the unit that computes as number k waits
+ *   with prefetch_units p      until number k - 1 - p is over: with one ahead it starts when the unit before
+ *                              begins to compute, and two units are live.  FSDP2 prefetches that way explicitly in
+ *                              its backward; forward it is what its host does by running ahead
+ *   with prefetch_elements     DeepSpeed: it may start while number j computes when the units between the two
+ *                              have less than prefetch_elements, and they, number j and the resident tensors
+ *                              less than live_elements
+ * Tensors up to resident_elements are gathered once, behind the optimizer step. */
+#include "config.h"
+
+#include "step/shard.h"
+
+/* --- resident tensors --------------------------------------------------------------------------- */
+
+static gint64
+small(gint64 tensor, gint64 count, gint64 limit)
+{
+    return tensor > 0 && tensor <= limit ? tensor * count : 0;
+}
+
+/* Norms, biases and the router of a layer, by tensor. */
+static gint64
+small_of_layer(const LlmShape *s, const LlmCut *cut, LlmPiece piece, gint64 limit)
+{
+    gint64 tp = cut->tp, vectors = s->norm == LLM_NORM_LAYER ? 2 : 1;
+    gint64 qkv = (s->heads + 2 * s->kv_heads) * s->head_dim / tp;
+    gint64 up = (s->gated ? 2 : 1) * s->ffn / tp;
+    gboolean moe = piece == LLM_PIECE_MOE || piece == LLM_PIECE_MOE_WINDOW;
+    gint64 n = small(s->hidden, vectors * (s->post_norms ? 4 : 2), limit);
+    n += s->qk_norm ? small(s->head_dim, 2, limit) : 0;
+    n += s->qkv_bias ? small(qkv, 1, limit) : 0;
+    n += s->out_bias ? small(s->hidden, 1, limit) : 0;
+    if (!moe && s->mlp_bias)
+        n += small(up, 1, limit) + small(s->hidden, 1, limit);
+    if (moe)
+        n += small(s->hidden * s->experts, 1, limit) +
+             (s->router_bias ? small(s->experts, 1, limit) : 0) +
+             (s->shared_gate ? small(s->hidden, 1, limit) : 0);
+    n += s->q_lora > 0 ? small(s->q_lora, 1, limit) : 0;
+    n += s->kv_lora > 0 ? small(s->kv_lora, 1, limit) : 0;
+    return n;
+}
+
+StepParameters
+step_resident_parameters(const StepBuild *b, guint stage, const PlanUnit *unit)
+{
+    const Plan *plan = b->plan;
+    const LlmShape *s = plan->shape;
+    gint64 limit = plan->spec.resident_elements, n = 0;
+    if (plan->spec.zero != 3 || limit <= 0)
+        return (StepParameters){0};
+    for (gint64 i = unit->from; i < unit->to; i++)
+        n += small_of_layer(s, &plan->cut, plan_layer_piece(plan, stage, i), limit);
+    gint64 vectors = s->norm == LLM_NORM_LAYER ? 2 : 1;
+    if (unit->embedding && s->embedding_norm)
+        n += small(s->hidden, vectors, limit);
+    if (unit->head && s->final_norm)
+        n += small(s->hidden, vectors, limit);
+    return (StepParameters){.dense = MIN(n, unit->dense)};
+}
+
+/* --- gathers ------------------------------------------------------------------------------------ */
+
+gint64
+step_gathered_bytes(const StepBuild *b, const StepClass *class, StepParameters parameters)
+{
+    if (b->plan->spec.zero != 3)
+        return 0;
+    return step_unsharded(b, class, parameters) * plan_parameter_bytes(b->plan);
+}
+
+guint
+step_add_gather(StepBuild *b, SimTemplate *t, const StepClass *class, StepParameters parameters)
+{
+    static const struct {
+        PlanGroup group;
+        guint port;
+    } ways[2] = {{PLAN_GROUP_SHARD, STEP_PORT_GATHER},
+                 {PLAN_GROUP_EXPERT_SHARD, STEP_PORT_EXPERT_GATHER}};
+    gint64 n[2] = {parameters.dense, parameters.expert};
+    guint count = 0;
+    for (guint i = 0; i < 2; i++) {
+        NetGroup group = class->group[ways[i].group];
+        if (group.ranks <= 1 || n[i] <= 0)
+            continue;
+        step_add_collective(b, t, "param_all_gather", STEP_DP, STEP_SLOT_GATHER, ways[i].port,
+                            NET_ALL_GATHER, group, n[i] * plan_gather_bytes(b->plan), FALSE);
+        count++;
+    }
+    return count;
+}
+
+/* Ops of the compute stream that are over before the next unit's gather starts. */
+static guint
+gather_after(const StepSharding *s)
+{
+    const PlanSpec *spec = &s->b->plan->spec;
+    const StepUsed *used = (const StepUsed *)(gpointer)s->used->data;
+    gint64 n = s->used->len, j = n;
+    if (spec->prefetch_elements > 0) {
+        gint64 ahead = 0, cap = spec->live_elements > 0 ? spec->live_elements : G_MAXINT64;
+        while (j > 0 && ahead < spec->prefetch_elements &&
+               s->resident + ahead + used[j - 1].elements < cap)
+            ahead += used[--j].elements;
+    } else {
+        j = MAX(n - spec->prefetch_units, 0);
+    }
+    return j > 0 ? used[j - 1].end : 0;
+}
+
+static SimTemplate *
+gather_template(StepSharding *s, StepParameters parameters)
+{
+    SimTemplate *t = sim_template_new();
+    if (step_add_gather(s->b, t, s->class, parameters) > 0)
+        step_mark(s->b, t, 0, STEP_MEMORY_GATHERED, step_gathered_bytes(s->b, s->class, parameters),
+                  0);
+    g_ptr_array_add(s->b->templates, t);
+    return t;
+}
+
+void
+step_gather_unit(StepSharding *s, SimProgram *program, StepShard *shard, guint unit, guint32 label)
+{
+    StepUnit *units = (StepUnit *)(gpointer)shard->units->data;
+    if (units[unit].present)
+        return;
+    StepParameters sum = {0};
+    for (guint i = 0; i < shard->units->len; i++) { /* the root's are gathered as one */
+        if (i != unit && !(units[unit].root && units[i].root))
+            continue;
+        sum.dense += units[i].moved.dense;
+        sum.expert += units[i].moved.expert;
+        units[i].present = units[i].fresh = TRUE;
+    }
+    gsize key = (gsize)shard->stage << 16 | unit | (gsize)1 << 40;
+    SimTemplate *t = g_hash_table_lookup(s->templates, GSIZE_TO_POINTER(key));
+    if (!t) {
+        t = gather_template(s, sum);
+        g_hash_table_insert(s->templates, GSIZE_TO_POINTER(key), t);
+    }
+    if (sim_template_n_ops(t) == 0)
+        return;
+    if (s->b->plan->spec.zero == 3)
+        sim_program_wait(program, STEP_SLOT_GATHER, STEP_SLOT_COMPUTE, gather_after(s));
+    sim_program_call(program, t, 0, label);
+    for (guint i = 0; i < shard->units->len; i++)
+        if (i == unit || (units[unit].root && units[i].root))
+            units[i].ready = sim_program_launched(program, STEP_SLOT_GATHER);
+}
