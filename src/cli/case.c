@@ -170,24 +170,15 @@ gboolean
 cli_inputs_spec(const CliInputs *in, const ClusterSystem *system, PlanSpec *ret_spec,
                 GError **error)
 {
-    PlanSpec spec = in->spec;
-    if (!cli_inputs_check_placement(in, error))
+    PlanSpec spec;
+    if (!cli_inputs_check_placement(in, error) || !cli_inputs_plan(in, &spec, error))
         return FALSE;
-    spec.recompute = (LlmRecompute)in->recompute;
-    spec.attention = (LlmAttention)in->attention;
-    spec.dtype = (ClusterDtype)in->dtype;
-    spec.gradient_fp32 = in->gradient == 0;
-    spec.dropout = (int)in->dropout - 1;
-    spec.p2p = (PlanP2p)in->p2p;
-    spec.optimizer_barrier = (PlanBarrier)in->barrier;
-    spec.stage_layers = in->stage_layers;
-    spec.layout = in->layout;
     if (cli_inputs_is_axis(in, "microbatches"))
         spec.global_batch = 0; /* follows from the microbatches of each point */
     if (in->schedule != NULL)
         spec.schedule = in->schedule;
     else if (spec.vpp > 1)
-        spec.schedule = "interleaved";
+        spec.schedule = plan_runs_pytorch(&spec) ? "interleaved_torch" : "interleaved";
     if (in->nodes > 0) {
         gint64 gpus = in->nodes * system->gpus_per_node;
         if (spec.gpus > 0 && spec.gpus != gpus) {

@@ -1,109 +1,19 @@
-/* The table of model, system and plan options. */
+/* Options of model, system and plan as they are given. */
 #include "config.h"
 
 #include "cli/inputs.h"
 
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "report/run.h"
 
-#include <stddef.h>
 #include <string.h>
-
-#define COUNT(name, field, min, max, what)                                                         \
-    {                                                                                              \
-        name, CLI_OPTION_COUNT, offsetof(CliInputs, field), min, max, NULL, "N", what              \
-    }
-#define FLAG(name, field, what)                                                                    \
-    {                                                                                              \
-        name, CLI_OPTION_FLAG, offsetof(CliInputs, field), 0, 1, NULL, NULL, what                  \
-    }
-#define CHOICE(name, field, choices, argument, what)                                               \
-    {                                                                                              \
-        name, CLI_OPTION_CHOICE, offsetof(CliInputs, field), 0, 0, choices, argument, what         \
-    }
-#define TEXT(name, field, argument, what)                                                          \
-    {                                                                                              \
-        name, CLI_OPTION_TEXT, offsetof(CliInputs, field), 0, 0, NULL, argument, what              \
-    }
-#define MANY G_MAXINT32
-
-static const char *const recomputes[] = {"none", "selective", "full", NULL};
-static const char *const attentions[] = {"flash", "unfused", NULL};
-static const char *const dtypes[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
-static const char *const gradients[] = {"fp32", "model", NULL};
-static const char *const p2ps[] = {"auto",       "ideal", "async", "blocking",
-                                   "overlapped", "fused", NULL};
-static const char *const dropouts[] = {"auto", "off", "on", NULL};
-static const char *const rank_choices[] = {"symmetric", "all", NULL};
-static const char *const conventions[] = {"megatron", "sc21",        "korthikanti", "torchtitan",
-                                          "palm",     "llm-foundry", "nanotron",    NULL};
-
-static const CliOption machine_options[] = {
-    TEXT("model", model, "NAME|FILE", "Shipped model or a config.json (default: gpt3-175b)"),
-    TEXT("system", system, "NAME|DIR", "Shipped system or a directory (default: dgx-a100-80g)"),
-    COUNT("gpus", spec.gpus, 1, MANY, "GPUs in all; gives dp"),
-    COUNT("nodes", nodes, 1, MANY, "Nodes in all, instead of --gpus"),
-    CHOICE("flops", flops, conventions, "HOW", "FLOPs convention of MFU (default: megatron)"),
-    CHOICE("ranks", ranks, rank_choices, "WHICH", "symmetric: one of each kind; or all"),
-};
-
-static const CliOption plan_options[] = {
-    COUNT("tp", spec.tp, 1, MANY, "Tensor parallel ranks"),
-    COUNT("pp", spec.pp, 1, MANY, "Pipeline parallel ranks"),
-    COUNT("dp", spec.dp, 1, MANY, "Data parallel replicas"),
-    COUNT("cp", spec.cp, 1, MANY, "Context parallel ranks"),
-    COUNT("ep", spec.ep, 1, MANY, "Expert parallel ranks"),
-    COUNT("vpp", spec.vpp, 1, MANY, "Model chunks per pipeline rank"),
-    COUNT("micro-batch-size", spec.micro_batch, 1, MANY, "Sequences of one microbatch"),
-    COUNT("global-batch-size", spec.global_batch, 1, MANY, "Sequences of one iteration"),
-    COUNT("microbatches", spec.microbatches, 1, MANY, "Microbatches per replica"),
-    COUNT("seq-length", spec.seq, 1, MANY, "Tokens of one sequence"),
-    TEXT("schedule", schedule, "NAME|FILE",
-         "Pipeline schedule ('dtsim schedules' lists them), or .csv"),
-    TEXT("placement", placement, "WHERE",
-         "Of a .csv's stages: loop, v, bidirectional, or ranks 0,1,1,0"),
-    COUNT("group", spec.group, 1, MANY, "Microbatch group of interleaved schedules (default: pp)"),
-    COUNT("zero", spec.zero, 0, 3, "0, or 1: distributed optimizer"),
-    FLAG("sequence-parallel", spec.sequence_parallel,
-         "Sequence parallel regions between TP blocks"),
-    CHOICE("recompute", recompute, recomputes, "WHAT", "none, selective or full"),
-    CHOICE("attention", attention, attentions, "KIND", "flash or unfused"),
-    CHOICE("dtype", dtype, dtypes, "TYPE", "fp32, tf32, fp16, bf16 or fp8"),
-    CHOICE("grad-dtype", gradient, gradients, "TYPE", "Gradients in fp32, or as the model"),
-    COUNT("first-stage-layers", spec.first_stage_layers, 1, MANY, "Layers of the first stage"),
-    COUNT("last-stage-layers", spec.last_stage_layers, 1, MANY, "Layers of the last stage"),
-    TEXT("stage-layers", stage_layers, "N,N,...", "Layers of every stage, in order"),
-    TEXT("pipeline-layout", layout, "LAYOUT", "Megatron's layout, as E,t*3|t*4|t*4|t*3,L"),
-    FLAG("account-for-embedding", spec.account_for_embedding, "Count the embedding as a layer"),
-    FLAG("account-for-loss", spec.account_for_loss, "Count the loss as a layer"),
-    CHOICE("p2p", p2p, p2ps, "MODEL", "auto ideal async blocking overlapped fused"),
-    FLAG("p2p-sync", spec.p2p_sync, "Synchronise the device after each blocking exchange"),
-    FLAG("scatter-gather", spec.scatter_gather, "Cut pipeline messages by tp, gather in the node"),
-    FLAG("deepspeed-pipeline", spec.deepspeed_pipeline, "DeepSpeed's pipeline engine"),
-    CHOICE("dropout", dropout, dropouts, "WHEN", "auto (as the model says), on or off"),
-    COUNT("bucket-size", spec.bucket_elements, 1, G_MAXINT64, "Elements of a gradient bucket"),
-    {"clip", CLI_OPTION_NUMBER, offsetof(CliInputs, spec.clip), 0, 0, NULL, "NORM",
-     "Gradient clipping norm; 0: none (default: 1)"},
-    CHOICE("optimizer-barrier", barrier, report_barrier_names, "WHAT",
-           "What the optimizer waits for: global, none or post-validation"),
-    FLAG("overlap-grad-reduce", spec.overlap_grad_reduce, "Reduce gradients beside the backward"),
-    FLAG("overlap-param-gather", spec.overlap_param_gather, "Gather weights beside the forward"),
-    FLAG("align-grad-reduce", spec.align_grad_reduce,
-         "Start reductions at the same time on stages"),
-};
 
 CliInputs *
 cli_inputs_new(void)
 {
     CliInputs *in = g_new0(CliInputs, 1);
     in->spec = plan_spec_default();
-    in->recompute = in->spec.recompute;
-    in->attention = in->spec.attention;
-    in->dtype = in->spec.dtype;
     in->gradient = in->spec.gradient_fp32 ? 0 : 1;
-    in->p2p = in->spec.p2p;
-    in->barrier = in->spec.optimizer_barrier;
     in->dropout = (guint)(in->spec.dropout + 1);
     in->sets = g_ptr_array_new_with_free_func(g_free);
     in->given = g_array_new(FALSE, FALSE, sizeof(const CliOption *));
@@ -121,22 +31,13 @@ cli_inputs_free(CliInputs *in)
     g_free(in->placement);
     g_free(in->stage_layers);
     g_free(in->layout);
+    g_free(in->recompute_modules);
+    g_free(in->recompute_stages);
+    g_free(in->expert_histogram);
     g_clear_pointer(&in->sets, g_ptr_array_unref);
     g_clear_pointer(&in->given, g_array_unref);
     g_clear_pointer(&in->axes, g_ptr_array_unref);
     g_free(in);
-}
-
-static const CliOption *
-option_find(const char *name)
-{
-    for (guint i = 0; i < G_N_ELEMENTS(machine_options); i++)
-        if (strcmp(machine_options[i].name, name) == 0)
-            return &machine_options[i];
-    for (guint i = 0; i < G_N_ELEMENTS(plan_options); i++)
-        if (strcmp(plan_options[i].name, name) == 0)
-            return &plan_options[i];
-    return NULL;
 }
 
 gboolean
@@ -259,7 +160,7 @@ option_set(const char *name, const char *text, gpointer user, GError **error)
     if (strcmp(bare, "set") == 0)
         return set_add(in, name, text, error);
     gboolean no = g_str_has_prefix(bare, "no-");
-    const CliOption *option = option_find(no ? bare + 3 : bare);
+    const CliOption *option = cli_option_find(no ? bare + 3 : bare);
     g_assert(option != NULL);
     gboolean ok = TRUE;
     switch (option->type) {
@@ -303,29 +204,33 @@ intern_no(const char *name)
     return g_intern_string(no);
 }
 
-static GOptionGroup *
-group_of(CliInputs *in, const char *name, const char *title, const CliOption *options, guint n)
+static void
+add_entries(GOptionGroup *group, CliOptionTable table)
 {
-    g_autofree char *show = g_strdup_printf("Show the options of %s", name);
-    GOptionGroup *group = g_option_group_new(name, title, show, in, NULL);
-    for (guint i = 0; i < n; i++) {
-        gboolean flag = options[i].type == CLI_OPTION_FLAG;
-        GOptionEntry entries[3] = {entry_of(options[i].name, options[i].argument, options[i].what,
+    for (guint i = 0; i < table.n; i++) {
+        const CliOption *o = &table.options[i];
+        gboolean flag = o->type == CLI_OPTION_FLAG;
+        GOptionEntry entries[3] = {entry_of(o->name, o->argument, o->what,
                                             flag ? G_OPTION_FLAG_NO_ARG : G_OPTION_FLAG_FILENAME)};
         /* The group keeps a copy of the entry, not of its name. */
         if (flag)
-            entries[1] =
-                entry_of(intern_no(options[i].name), NULL, "... or not", G_OPTION_FLAG_NO_ARG);
+            entries[1] = entry_of(intern_no(o->name), NULL, "... or not", G_OPTION_FLAG_NO_ARG);
         g_option_group_add_entries(group, entries);
     }
-    return group;
+}
+
+static GOptionGroup *
+group_of(CliInputs *in, const char *name, const char *title)
+{
+    g_autofree char *show = g_strdup_printf("Show the options of %s", name);
+    return g_option_group_new(name, title, show, in, NULL);
 }
 
 GOptionGroup *
 cli_inputs_machine_group(CliInputs *in)
 {
-    GOptionGroup *group = group_of(in, "machine", "Model and system:", machine_options,
-                                   G_N_ELEMENTS(machine_options));
+    GOptionGroup *group = group_of(in, "machine", "Model and system:");
+    add_entries(group, cli_machine_options());
     GOptionEntry set[2] = {entry_of("set", "SECTION.KEY=VALUE",
                                     "Override a key of the system, or of the model as model.KEY",
                                     G_OPTION_FLAG_FILENAME)};
@@ -336,20 +241,85 @@ cli_inputs_machine_group(CliInputs *in)
 GOptionGroup *
 cli_inputs_plan_group(CliInputs *in)
 {
-    return group_of(in, "plan", "Plan:", plan_options, G_N_ELEMENTS(plan_options));
+    GOptionGroup *group = group_of(in, "plan", "Plan:");
+    add_entries(group, cli_plan_options());
+    add_entries(group, cli_sharding_options());
+    return group;
 }
 
-void
-cli_inputs_print_choices(const CliInputs *in, const PlanSpec *resolved, GString *out)
+/* --- what was given, over the framework's defaults ------------------------------------------------ */
+
+/* The part of the spec that an option writes; 0: it writes elsewhere. */
+static gsize
+size_in_spec(const CliOption *option)
 {
-    g_string_append_printf(out, " \\\n  --flops %s --ranks %s", conventions[in->flops],
-                           rank_choices[in->ranks]);
-    g_string_append_printf(out, " \\\n  --recompute %s --attention %s --p2p %s",
-                           recomputes[resolved->recompute], attentions[resolved->attention],
-                           p2ps[resolved->p2p]);
-    g_string_append_printf(out, " \\\n  --optimizer-barrier %s",
-                           report_barrier_names[resolved->optimizer_barrier]);
-    g_string_append_printf(out, " \\\n  --dtype %s --grad-dtype %s --dropout %s",
-                           dtypes[resolved->dtype], gradients[resolved->gradient_fp32 ? 0 : 1],
-                           dropouts[resolved->dropout + 1]);
+    gsize begin = G_STRUCT_OFFSET(CliInputs, spec);
+    if (option->offset < begin || option->offset >= begin + sizeof(PlanSpec))
+        return 0;
+    switch (option->type) {
+    case CLI_OPTION_COUNT:
+        return sizeof(gint64);
+    case CLI_OPTION_FLAG:
+        return sizeof(gboolean);
+    case CLI_OPTION_CHOICE:
+        return sizeof(guint);
+    case CLI_OPTION_NUMBER:
+        return sizeof(double);
+    case CLI_OPTION_TEXT:
+        break;
+    }
+    return 0;
+}
+
+static gboolean
+framework_of(const CliInputs *in, PlanFramework *ret_framework, GError **error)
+{
+    gboolean named = cli_inputs_is_given(in, "framework");
+    *ret_framework = in->fsdp && !named ? PLAN_FSDP : in->spec.framework;
+    if (!in->fsdp || !cli_inputs_is_given(in, "zero") || in->spec.zero == 3)
+        return TRUE;
+    g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                "--fsdp: it is ZeRO stage 3, and --zero is %" G_GINT64_FORMAT
+                "; write one of the two",
+                in->spec.zero);
+    return FALSE;
+}
+
+gboolean
+cli_inputs_plan(const CliInputs *in, PlanSpec *ret_spec, GError **error)
+{
+    PlanFramework framework;
+    if (!framework_of(in, &framework, error))
+        return FALSE;
+    PlanSpec spec = plan_spec_for(framework);
+    if (in->fsdp)
+        spec.zero = 3;
+    for (guint i = 0; i < in->given->len; i++) {
+        const CliOption *o = g_array_index(in->given, const CliOption *, i);
+        gsize size = size_in_spec(o);
+        if (size > 0)
+            memcpy(G_STRUCT_MEMBER_P(&spec, o->offset - G_STRUCT_OFFSET(CliInputs, spec)),
+                   G_STRUCT_MEMBER_P(in, o->offset), size);
+    }
+    spec.framework = framework;
+    if (cli_inputs_is_given(in, "grad-dtype"))
+        spec.gradient_fp32 = in->gradient == 0;
+    if (cli_inputs_is_given(in, "dropout"))
+        spec.dropout = (int)in->dropout - 1;
+    if (in->recompute_modules != NULL) {
+        if (!plan_modules_parse(in->recompute_modules, &spec.recompute_modules, error))
+            return FALSE;
+        if (spec.recompute != LLM_RECOMPUTE_SELECTIVE) {
+            g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
+                                "--recompute-modules: only selective recompute has modules; write "
+                                "--recompute selective");
+            return FALSE;
+        }
+    }
+    spec.stage_layers = in->stage_layers;
+    spec.layout = in->layout;
+    spec.recompute_stages = in->recompute_stages;
+    spec.expert_histogram = in->expert_histogram;
+    *ret_spec = spec;
+    return TRUE;
 }

@@ -1,30 +1,12 @@
-/* What the user says about model, system and plan: one table of options drives parsing, help, the axes of
- * a sweep and --show-config. */
+/* What the user says about model, system and plan. */
 #pragma once
 
+#include "cli/options.h"
 #include "llm/flops.h"
 #include "plan/plan.h"
 
 #define CLI_DEFAULT_MODEL "gpt3-175b"
 #define CLI_DEFAULT_SYSTEM "dgx-a100-80g"
-
-typedef enum {
-    CLI_OPTION_COUNT,
-    CLI_OPTION_FLAG,
-    CLI_OPTION_CHOICE,
-    CLI_OPTION_TEXT,
-    CLI_OPTION_NUMBER
-} CliOptionType;
-
-typedef struct {
-    const char *name; /* without the dashes */
-    CliOptionType type;
-    gsize offset;    /* in CliInputs: gint64, gboolean, guint (of a choice), char*, double */
-    gint64 min, max; /* of a count */
-    const char *const *choices;
-    const char *argument; /* "N"; NULL for flags */
-    const char *what;
-} CliOption;
 
 /* One axis of a sweep. */
 typedef struct {
@@ -34,14 +16,16 @@ typedef struct {
 } CliAxis;
 
 typedef struct {
-    PlanSpec spec; /* texts in it are owned by the fields below */
+    PlanSpec
+        spec; /* what was given, over Megatron's defaults; texts in it are owned by the fields below */
     char *model, *system, *schedule, *placement, *stage_layers, *layout; /* NULL: not given */
-    gint64 nodes;                                                        /* 0: not given */
-    guint recompute, attention, dtype, gradient, dropout, p2p, barrier, flops,
-        ranks;       /* index in choices */
-    GPtrArray *sets; /* of char*, "section.key=value" */
-    GArray *given;   /* of const CliOption*, in the order given, each once */
-    GPtrArray *axes; /* of CliAxis*; NULL: ranges are refused */
+    char *recompute_modules, *recompute_stages, *expert_histogram;
+    gint64 nodes; /* 0: not given */
+    gboolean fsdp;
+    guint gradient, dropout, flops, ranks; /* index in choices */
+    GPtrArray *sets;                       /* of char*, "section.key=value" */
+    GArray *given;                         /* of const CliOption*, in the order given, each once */
+    GPtrArray *axes;                       /* of CliAxis*; NULL: ranges are refused */
 } CliInputs;
 
 CliInputs *cli_inputs_new(void);
@@ -51,6 +35,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CliInputs, cli_inputs_free)
 /* Options "Model and system" and "Plan" for cli_arguments_parse; they fill `in`. */
 GOptionGroup *cli_inputs_machine_group(CliInputs *in);
 GOptionGroup *cli_inputs_plan_group(CliInputs *in);
+
+/* The spec of what was given, over the defaults of the framework that was named: the order of the options does
+ * not matter. Schedule and nodes are not looked at. */
+gboolean cli_inputs_plan(const CliInputs *in, PlanSpec *ret_spec,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 gboolean cli_inputs_is_given(const CliInputs *in, const char *name);
 gboolean cli_inputs_is_axis(const CliInputs *in, const char *name);
@@ -63,5 +52,3 @@ void cli_axis_free(CliAxis *axis);
 
 /* All of it resolved, as a shell command that gives the same result. Caller frees. */
 char *cli_inputs_print(const CliInputs *in, const Plan *plan, const char *schedule);
-/* The part of it that is choices: " --recompute full ..." */
-void cli_inputs_print_choices(const CliInputs *in, const PlanSpec *resolved, GString *out);

@@ -17,16 +17,15 @@ append(GString *out, const char *option, const char *value)
     g_string_append_printf(out, " \\\n  --%s %s", option, plain ? value : quoted);
 }
 
-static void
-append_count(GString *out, const char *option, gint64 value)
+/* The fewest digits that read back as this number. */
+static char *
+shortest(double value)
 {
-    g_string_append_printf(out, " \\\n  --%s " G, option, value);
-}
-
-static void
-append_flag(GString *out, const char *option, gboolean value)
-{
-    g_string_append_printf(out, " \\\n  --%s%s", value ? "" : "no-", option);
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    g_ascii_formatd(text, sizeof text, "%.15g", value);
+    if (g_ascii_strtod(text, NULL) != value)
+        g_ascii_dtostr(text, sizeof text, value);
+    return g_strdup(text);
 }
 
 static void
@@ -42,40 +41,75 @@ append_layers(GString *out, const Plan *plan)
     append(out, "stage-layers", layers->str);
 }
 
+/* Said elsewhere, or in other words: the counts of every stage stand for what they follow from. */
+static gboolean
+is_left_out(const CliOption *option, const PlanSpec *s)
+{
+    static const char *const elsewhere[] = {"model",
+                                            "system",
+                                            "nodes",
+                                            "schedule",
+                                            "fsdp",
+                                            "stage-layers",
+                                            "pipeline-layout",
+                                            "first-stage-layers",
+                                            "last-stage-layers",
+                                            "account-for-embedding",
+                                            "account-for-loss",
+                                            NULL};
+    static const char *const of_full[] = {"recompute-method", "recompute-layers",
+                                          "recompute-microbatches", NULL};
+    return g_strv_contains(elsewhere, option->name) ||
+           (s->recompute != LLM_RECOMPUTE_FULL && g_strv_contains(of_full, option->name)) ||
+           (s->recompute != LLM_RECOMPUTE_SELECTIVE &&
+            strcmp(option->name, "recompute-modules") == 0);
+}
+
+static void
+append_option(GString *out, const CliInputs *resolved, const CliOption *o)
+{
+    gpointer field = G_STRUCT_MEMBER_P(resolved, o->offset);
+    g_autofree char *number = NULL;
+    switch (o->type) {
+    case CLI_OPTION_COUNT:
+        if (*(gint64 *)field >= o->min) /* 0 of what counts from 1: none */
+            g_string_append_printf(out, " \\\n  --%s " G, o->name, *(gint64 *)field);
+        break;
+    case CLI_OPTION_FLAG:
+        g_string_append_printf(out, " \\\n  --%s%s", *(gboolean *)field ? "" : "no-", o->name);
+        break;
+    case CLI_OPTION_CHOICE:
+        append(out, o->name, o->choices[*(guint *)field]);
+        break;
+    case CLI_OPTION_NUMBER:
+        number = shortest(*(double *)field);
+        append(out, o->name, number);
+        break;
+    case CLI_OPTION_TEXT:
+        if (*(char **)field != NULL)
+            append(out, o->name, *(char **)field);
+        break;
+    }
+}
+
+/* All options of the tables with their resolved values. */
 static void
 append_plan(GString *out, const CliInputs *in, const Plan *plan, const char *schedule)
 {
-    const PlanSpec *s = &plan->spec;
-    append_count(out, "gpus", plan->gpus);
-    append_count(out, "tp", s->tp);
-    append_count(out, "pp", s->pp);
-    append_count(out, "dp", s->dp);
-    append_count(out, "cp", s->cp);
-    append_count(out, "ep", s->ep);
-    append_count(out, "vpp", s->vpp);
-    append_count(out, "micro-batch-size", s->micro_batch);
-    append_count(out, "global-batch-size", s->global_batch);
-    append_count(out, "microbatches", s->microbatches);
-    append_count(out, "seq-length", s->seq);
+    const CliOptionTable tables[] = {cli_machine_options(), cli_plan_options(),
+                                     cli_sharding_options()};
+    g_autofree char *modules = plan_modules_print(plan->spec.recompute_modules);
+    CliInputs resolved = *in; /* borrows its texts */
+    resolved.spec = plan->spec;
+    resolved.gradient = plan->spec.gradient_fp32 ? 0 : 1;
+    resolved.dropout = (guint)(plan->spec.dropout + 1);
+    resolved.recompute_modules = modules;
     append(out, "schedule", schedule);
-    if (in->placement != NULL)
-        append(out, "placement", in->placement);
-    if (s->group > 0)
-        append_count(out, "group", s->group);
-    append_count(out, "zero", s->zero);
-    if (s->bucket_elements > 0)
-        append_count(out, "bucket-size", s->bucket_elements);
-    char clip[G_ASCII_DTOSTR_BUF_SIZE];
-    append(out, "clip", g_ascii_dtostr(clip, sizeof clip, s->clip));
     append_layers(out, plan);
-    cli_inputs_print_choices(in, s, out);
-    append_flag(out, "sequence-parallel", s->sequence_parallel);
-    append_flag(out, "p2p-sync", s->p2p_sync);
-    append_flag(out, "scatter-gather", s->scatter_gather);
-    append_flag(out, "deepspeed-pipeline", s->deepspeed_pipeline);
-    append_flag(out, "overlap-grad-reduce", s->overlap_grad_reduce);
-    append_flag(out, "overlap-param-gather", s->overlap_param_gather);
-    append_flag(out, "align-grad-reduce", s->align_grad_reduce);
+    for (guint t = 0; t < G_N_ELEMENTS(tables); t++)
+        for (guint i = 0; i < tables[t].n; i++)
+            if (!is_left_out(&tables[t].options[i], &plan->spec))
+                append_option(out, &resolved, &tables[t].options[i]);
 }
 
 /* "[section]" and "key = value" lines as --set section.key=value. */
@@ -98,17 +132,6 @@ append_system(GString *out, const ClusterSystem *system)
             append(out, "set", set);
         }
     }
-}
-
-/* The fewest digits that read back as this number. */
-static char *
-shortest(double value)
-{
-    char text[G_ASCII_DTOSTR_BUF_SIZE];
-    g_ascii_formatd(text, sizeof text, "%.15g", value);
-    if (g_ascii_strtod(text, NULL) != value)
-        g_ascii_dtostr(text, sizeof text, value);
-    return g_strdup(text);
 }
 
 static void

@@ -205,7 +205,7 @@ cli_compare_units(const CliComparison *c, CliCompared *ret, GError **error)
     if (candidates == NULL || !comparison_check(c, files, error) ||
         !cli_units_parse(c->unit, &u, error))
         return FALSE;
-    u.units.p2p = c->in->p2p == PLAN_P2P_AUTO ? PLAN_P2P_ASYNC : (PlanP2p)c->in->p2p;
+    u.units.p2p = c->in->spec.p2p == PLAN_P2P_AUTO ? PLAN_P2P_ASYNC : c->in->spec.p2p;
     gboolean many = candidates->len > 1;
     for (guint i = 0; i < candidates->len; i++) {
         const CliCandidate *candidate = &g_array_index(candidates, CliCandidate, i);

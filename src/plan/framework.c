@@ -140,7 +140,7 @@ plan_spec_default(void)
 }
 
 gboolean
-plan_is_fsdp(const PlanSpec *spec)
+plan_runs_pytorch(const PlanSpec *spec)
 {
     return spec->framework == PLAN_FSDP || spec->framework == PLAN_TORCHTITAN ||
            spec->framework == PLAN_LLM_FOUNDRY;
@@ -159,13 +159,13 @@ reduce_of(const PlanSpec *spec)
     if (spec->zero < 2)
         return PLAN_REDUCE_LAST;
     /* PyTorch's pipeline runtime sets requires_gradient_sync on the last microbatch only */
-    return plan_is_fsdp(spec) && spec->pp > 1 ? PLAN_REDUCE_LAST : PLAN_REDUCE_EACH;
+    return plan_runs_pytorch(spec) && spec->pp > 1 ? PLAN_REDUCE_LAST : PLAN_REDUCE_EACH;
 }
 
 static PlanBucket
 bucket_of(const PlanSpec *spec)
 {
-    if (spec->zero == 3 || plan_is_fsdp(spec))
+    if (spec->zero == 3 || plan_runs_pytorch(spec))
         return PLAN_BUCKET_UNITS;
     return spec->framework == PLAN_MEGATRON && spec->zero < 2 ? PLAN_BUCKET_FIRST_STAGE
                                                               : PLAN_BUCKET_ALL;

@@ -13,6 +13,7 @@ libdtsim_a_SOURCES += %D%/activation.c \
 	%D%/context.c \
 	%D%/experts.c \
 	%D%/framework.c \
+	%D%/modules.c \
 	%D%/offload.c \
 	%D%/optimizer.c \
 	%D%/sharding.c

@@ -107,7 +107,7 @@ plan_parameter_bytes(const Plan *plan)
 gint64
 plan_stored_bytes(const Plan *plan)
 {
-    return plan_is_fsdp(&plan->spec) ? 4 : plan_parameter_bytes(plan);
+    return plan_runs_pytorch(&plan->spec) ? 4 : plan_parameter_bytes(plan);
 }
 
 gint64
@@ -237,7 +237,7 @@ gradient_bytes(const Plan *plan, const Held *held)
     const PlanSpec *s = &plan->spec;
     gint64 n = held->all.dense + held->all.expert, each = plan_gradient_bytes(plan);
 
-    if (plan_is_fsdp(s))
+    if (plan_runs_pytorch(s))
         return (s->zero == 3 ? held->owned : n) * 4;
     if (s->framework == PLAN_NANOTRON && each > plan_parameter_bytes(plan))
         each += plan_parameter_bytes(plan);

@@ -13,7 +13,7 @@ check_optimizer_device(const PlanSpec *spec, GError **error)
                                       "--offload-optimizer cpu");
         return TRUE;
     }
-    if (plan_is_fsdp(spec) && spec->parameter_device == PLAN_DEVICE_GPU)
+    if (plan_runs_pytorch(spec) && spec->parameter_device == PLAN_DEVICE_GPU)
         return plan_refuse(error, "--offload-optimizer: FSDP keeps parameters, gradients and "
                                   "optimizer states in one place; add --offload-params cpu");
     if (spec->framework == PLAN_NANOTRON)
@@ -47,7 +47,7 @@ check_parameter_device(const PlanSpec *spec, GError **error)
     if (spec->parameter_device == PLAN_DEVICE_NVME && spec->framework != PLAN_DEEPSPEED)
         return plan_refuse(error, "--offload-params nvme: only DeepSpeed does that; write "
                                   "--offload-params cpu, or --framework deepspeed");
-    if (!plan_is_fsdp(spec) && spec->optimizer_device == PLAN_DEVICE_GPU)
+    if (!plan_runs_pytorch(spec) && spec->optimizer_device == PLAN_DEVICE_GPU)
         return plan_refuse(error, "--offload-params: the optimizer would update on the GPU what "
                                   "waits on the host; add --offload-optimizer cpu");
     return TRUE;
@@ -59,7 +59,7 @@ plan_resolve_offload(PlanSpec *spec, const ClusterSystem *system, GError **error
     if (!(spec->offload_frac >= 0 && spec->offload_frac <= 1))
         return plan_refuse(error, "--offload-fraction: %g is no share; write 0 to 1",
                            spec->offload_frac);
-    if (plan_is_fsdp(spec) && spec->parameter_device != PLAN_DEVICE_GPU &&
+    if (plan_runs_pytorch(spec) && spec->parameter_device != PLAN_DEVICE_GPU &&
         spec->optimizer_device == PLAN_DEVICE_GPU)
         spec->optimizer_device = spec->parameter_device;
     if (!check_optimizer_device(spec, error) || !check_parameter_device(spec, error))

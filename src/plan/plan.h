@@ -168,6 +168,9 @@ PlanSpec plan_spec_default(void);
 /* The same with a framework's rules in all that it decides. plan_spec_for(PLAN_MEGATRON) is the default. */
 PlanSpec plan_spec_for(PlanFramework framework);
 
+/* FSDP and what is built on it: its shards are fp32; pipelines run PyTorch's schedules. */
+gboolean plan_runs_pytorch(const PlanSpec *spec);
+
 typedef struct {
     PlanSpec spec;               /* resolved: no zeros left that mean "derived" */
     const LlmShape *shape;       /* borrowed */
@@ -214,6 +217,11 @@ GArray *plan_stage_units(const Plan *plan, gint64 stage); /* of PlanUnit; caller
 gboolean plan_stage_has_embedding(const Plan *plan, gint64 stage);
 gboolean plan_stage_has_head(const Plan *plan, gint64 stage); /* loss, final norm */
 gint64 plan_stage_mtp(const Plan *plan, gint64 stage);        /* prediction modules on it */
+
+/* "core_attn,mlp" and LlmModule bits. */
+gboolean plan_modules_parse(const char *text, guint *ret_modules,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
+char *plan_modules_print(guint modules); /* caller frees */
 
 /* The resolved plan as "option = value" lines with the names of the command line, remarks as '#'
  * lines. Caller frees. */

@@ -10,8 +10,6 @@ gboolean plan_resolve_degrees(PlanSpec *spec, const LlmShape *shape, const Clust
                               GPtrArray *remarks, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* What follows from the framework, the ZeRO stage and the pipeline (framework.c). */
 void plan_resolve_framework(PlanSpec *spec);
-/* PyTorch's FSDP and what is built on it: shards are fp32, parameters, gradients and states go together. */
-gboolean plan_is_fsdp(const PlanSpec *spec);
 /* ZeRO stage, shards, reduction, offload, optimizer; needs the degrees (sharding.c, offload.c). */
 gboolean plan_resolve_sharding(PlanSpec *spec, GPtrArray *remarks,
                                GError **error) G_GNUC_WARN_UNUSED_RESULT;

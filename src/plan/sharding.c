@@ -9,7 +9,7 @@ check_stage(const PlanSpec *spec, GError **error)
     if (spec->zero < 0 || spec->zero > 3)
         return plan_refuse(error, "--zero: there is no stage " PLAN_D "; write 0, 1, 2 or 3",
                            spec->zero);
-    if (plan_is_fsdp(spec) && (spec->zero == 1 || spec->zero == 2))
+    if (plan_runs_pytorch(spec) && (spec->zero == 1 || spec->zero == 2))
         return plan_refuse(error,
                            "--zero: FSDP cuts parameters, gradients and optimizer states together, "
                            "stage " PLAN_D
