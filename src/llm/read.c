@@ -104,7 +104,7 @@ derive_sizes(const LlmSource *source, LlmShape *shape, GError **error)
     } else {
         shape->q_lora = shape->qk_nope_dim = shape->qk_rope_dim = shape->v_dim = 0;
     }
-    if (shape->head_dim == 0) {
+    if (shape->head_dim == 0 && shape->kv_lora == 0) {
         if (shape->hidden % shape->heads != 0) {
             conf_json_complain(source->text, source->family->names[LLM_KEY_HIDDEN][0], error,
                                "%" G_GINT64_FORMAT " is not a multiple of the %" G_GINT64_FORMAT

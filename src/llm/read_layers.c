@@ -10,7 +10,7 @@ static gboolean
 refuse_list(const LlmSource *source, const char *name, const char *what, GError **error)
 {
     g_set_error(error, LLM_ERROR, LLM_ERROR_UNSUPPORTED,
-                "%s: key %s: %s is not supported yet; write null for the rule of a %s",
+                "%s: key %s: not supported yet: %s; write null for the rule of a %s",
                 conf_json_name(source->document), name, what, source->family->model_type);
     return FALSE;
 }

@@ -38,8 +38,7 @@ test_published_totals_with_experts(void)
     static const struct {
         const char *name;
         gint64 total;
-        double
-            published; /* active, in billions */
+        double published; /* active, in billions */
         double rounding;
         gboolean without_embedding;
     } models[] = {
