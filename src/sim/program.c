@@ -78,3 +78,10 @@ sim_program_label(const SimProgram *p, guint call)
     g_assert(call < p->calls->len);
     return sim_program_at(p, call)->label;
 }
+
+const SimTemplate *
+sim_program_called(const SimProgram *p, guint call)
+{
+    g_assert(call < p->calls->len);
+    return sim_program_at(p, call)->template;
+}

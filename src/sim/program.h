@@ -77,3 +77,4 @@ guint sim_program_launched(const SimProgram *p, guint slot);
 guint sim_program_n_calls(const SimProgram *p);
 guint64 sim_program_n_ops(const SimProgram *p);
 guint32 sim_program_label(const SimProgram *p, guint call);
+const SimTemplate *sim_program_called(const SimProgram *p, guint call);

@@ -11,7 +11,6 @@ measure_rank(const StepBuild *b, SimEngine *engine, guint i, StepStage *stage)
     const StepLowered *lowered = g_ptr_array_index(b->lowered, rank->class);
     const GArray *tokens = b->schedule->ranks[stage->pp_rank];
     gint64 count[2] = {0};
-    gboolean as_unit = b->p2p == PLAN_P2P_IDEAL || b->p2p == PLAN_P2P_ASYNC;
     stage->start_ns = G_MAXINT64;
     for (guint k = 0; k < tokens->len; k++) {
         ScheduleToken token = g_array_index(tokens, ScheduleToken, k);
@@ -19,8 +18,8 @@ measure_rank(const StepBuild *b, SimEngine *engine, guint i, StepStage *stage)
         gint64 ns = step_token_span(lowered, engine, i, k, &start, &end);
         stage->start_ns = MIN(stage->start_ns, start);
         stage->end_ns = MAX(stage->end_ns, end);
-        if (as_unit && token.pair == SCHEDULE_PAIR_SECOND)
-            ns = 0; /* the pair's time is with the first */
+        if (k > 0 && lowered->calls[k] == lowered->calls[k - 1])
+            ns = 0; /* a pair that ran as one: its time is with the first */
         stage->busy_ns += ns;
         if (token.kind == SCHEDULE_F)
             stage->forward_ns += ns;
@@ -46,6 +45,7 @@ measure_pipeline(const StepBuild *b, SimEngine *engine, StepResult *r)
         for (guint k = 0; k < stages->len; k++)
             stage.layers += b->plan->layers[g_array_index(stages, gint64, k)];
         measure_rank(b, engine, i, &stage); /* the first column: pp consecutive ranks */
+        stage.traffic = step_traffic(b, i);
         begin_ns = MIN(begin_ns, stage.start_ns);
         r->makespan_ns = MAX(r->makespan_ns, stage.end_ns);
         r->max_span_ns = MAX(r->max_span_ns, stage.end_ns - stage.start_ns);
@@ -130,11 +130,19 @@ report_tokens(const StepBuild *b, SimEngine *engine, const StepOptions *options)
     }
 }
 
+static void
+clear_stage(gpointer data)
+{
+    StepStage *stage = data;
+    g_clear_pointer(&stage->traffic, g_array_unref);
+}
+
 StepResult *
 step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options)
 {
     StepResult *r = g_new0(StepResult, 1);
     r->stages = g_array_new(FALSE, TRUE, sizeof(StepStage));
+    g_array_set_clear_func(r->stages, clear_stage);
     r->time_ns = sim_engine_now(engine);
     measure_pipeline(b, engine, r);
     if (b->schedule->asynchronous || b->plan->spec.optimizer_barrier != PLAN_BARRIER_GLOBAL)
