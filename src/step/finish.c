@@ -41,6 +41,12 @@ add_blocking(Finish *f, const char *name, StepKind kind, guint slot, guint port,
     join_compute(f, slot);
 }
 
+static gint64
+replicated(const Plan *plan, LlmPiece piece)
+{
+    return llm_piece_replicated(plan->shape, &plan->cut, piece);
+}
+
 /* With sequence parallelism each rank saw only its tokens: gradients of what is not cut by tp are summed. */
 static void
 add_norm_gradients(Finish *f)
@@ -52,9 +58,10 @@ add_norm_gradients(Finish *f)
     for (guint k = 0; k < f->stages->len; k++) {
         gint64 stage = g_array_index(f->stages, gint64, k);
         for (gint64 i = 0; i < plan->layers[stage]; i++)
-            n += llm_piece_replicated(plan->shape, &plan->cut, plan_layer_piece(plan, stage, i));
-        n += plan_stage_mtp(plan, stage) *
-             llm_piece_replicated(plan->shape, &plan->cut, LLM_PIECE_MTP);
+            n += replicated(plan, plan_layer_piece(plan, stage, i));
+        n += plan_stage_mtp(plan, stage) * replicated(plan, LLM_PIECE_MTP);
+        n += plan_stage_has_embedding(plan, stage) ? replicated(plan, LLM_PIECE_EMBEDDING) : 0;
+        n += plan_stage_has_head(plan, stage) ? replicated(plan, LLM_PIECE_HEAD) : 0;
     }
     if (n > 0)
         add_blocking(f, "norm_grad_all_reduce", STEP_TP, STEP_SLOT_TP, STEP_PORT_TP, NET_ALL_REDUCE,
