@@ -10,7 +10,8 @@
  *
  * which for GELU, f = 4h, a d = h, g = a, bf16, dropout is Korthikanti's s b h (34 + 5 a s / h)
  * (arXiv 2205.05198). Beyond that: norms of q and k keep their inputs, two further norms a layer
- * keep theirs, and two branches from the same input keep it once.
+ * keep theirs, and two branches from the same input keep it once. A gated activation that is not one kernel
+ * keeps the gate's half besides, D n f / t.
  *
  * Latent attention keeps instead of QKV the latents before and after their norms, 2 D n (q_lora + kv_lora +
  * d_rope) / u, and q, k, v expanded. Experts keep instead of the MLP's part the scores 4 n E / u, of each row
@@ -22,21 +23,17 @@
  * its own backward wants it too, besides. */
 #include "config.h"
 
-#include "llm/emit.h"
-
-/* Kept from forward to backward; of that, what recompute drops and brings back. */
-typedef struct {
-    const LlmCut *cut;
-    double all, dropped;
-} Kept;
+#include "llm/kept.h"
 
 static void
-keep(Kept *kept, double bytes, guint modules)
+keep(const LlmEmit *e, LlmKept *kept, LlmKeptItem item, double bytes, guint modules)
 {
+    kept->bytes[item] = bytes;
     kept->all += bytes;
-    if (modules != 0 && llm_recomputes(kept->cut, modules)) {
-        kept->dropped += bytes;
-    }
+    kept->dropped[item] = e->cut->recompute == LLM_RECOMPUTE_FULL
+                              ? item != LLM_KEPT_INPUT
+                              : modules != 0 && llm_recomputes(e->cut, modules);
+    kept->dropped_bytes += kept->dropped[item] ? bytes : 0.0;
 }
 
 /* Bytes of an element of a matrix's input as it is saved. */
@@ -47,102 +44,113 @@ saved_element(const LlmEmit *e)
 }
 
 static void
-keep_core(const LlmEmit *e, Kept *kept)
+keep_core(const LlmEmit *e, LlmKept *kept)
 {
     double rows = (double)e->tokens * (double)e->heads, bytes = 4.0 * rows;
     if (e->cut->attention != LLM_ATTENTION_FLASH) {
         double each = e->cut->dropout ? 2.0 * e->element + 1.0 : e->element;
         bytes = each * rows * (double)e->cut->seq;
     }
-    keep(kept, bytes, LLM_MODULE_CORE_ATTENTION);
+    keep(e, kept, LLM_KEPT_CORE, bytes, LLM_MODULE_CORE_ATTENTION);
 }
 
 static void
-keep_attention(const LlmEmit *e, Kept *kept)
+keep_attention(const LlmEmit *e, LlmKept *kept)
 {
     const LlmShape *shape = e->shape;
     double local = (double)e->local_tokens, tokens = (double)e->tokens;
-    keep(kept, e->element * local * (double)shape->hidden, 0);
-    keep(kept, saved_element(e) * local * (double)shape->hidden, LLM_MODULE_NORM);
+    double hidden = local * (double)shape->hidden;
+    keep(e, kept, LLM_KEPT_INPUT, e->element * hidden, 0);
+    keep(e, kept, LLM_KEPT_NORM, saved_element(e) * hidden, LLM_MODULE_NORM);
     if (e->latent) {
         gint64 latents = shape->q_lora + shape->kv_lora + shape->qk_rope_dim;
-        keep(kept, (e->element + saved_element(e)) * local * (double)latents, 0);
+        keep(e, kept, LLM_KEPT_LATENTS, (e->element + saved_element(e)) * local * (double)latents,
+             0);
     }
-    keep(kept, e->element * tokens * (double)e->qkv, e->latent ? LLM_MODULE_MLA_UP : 0);
+    keep(e, kept, LLM_KEPT_QKV, e->element * tokens * (double)e->qkv,
+         e->latent ? LLM_MODULE_MLA_UP : 0);
     if (shape->qk_norm) {
-        keep(kept, e->element * tokens * (double)((e->heads + e->kv_heads) * e->qk_dim), 0);
+        keep(e, kept, LLM_KEPT_QK_NORM,
+             e->element * tokens * (double)((e->heads + e->kv_heads) * e->qk_dim), 0);
     }
     keep_core(e, kept);
     double copies = e->cut->dtype == CLUSTER_FP8 ? e->element + 1.0 : e->element;
-    keep(kept, copies * tokens * (double)e->context, 0);
+    keep(e, kept, LLM_KEPT_CONTEXT, copies * tokens * (double)e->context, 0);
 }
 
-/* A dense MLP from its first matrix's output on. */
+/* Bytes of a row of `down` columns that an activation keeps for itself, beyond its input and output. */
+static double
+gate_bytes(const LlmEmit *e, gint64 down)
+{
+    return e->shape->gated && !e->cut->fused_kernels ? e->element * (double)down : 0.0;
+}
+
 static void
-keep_mlp(const LlmEmit *e, Kept *kept, gint64 up, gint64 down, guint whole, guint activation)
+keep_mlp(const LlmEmit *e, LlmKept *kept)
 {
     double tokens = (double)e->tokens;
-    keep(kept, e->element * tokens * (double)up, whole);
-    keep(kept, saved_element(e) * tokens * (double)down, whole | activation);
+    keep(e, kept, LLM_KEPT_UP, tokens * e->element * (double)e->up, LLM_MODULE_MLP);
+    keep(e, kept, LLM_KEPT_ACTIVATION,
+         tokens * (saved_element(e) * (double)e->ffn + gate_bytes(e, e->ffn)),
+         LLM_MODULE_MLP | LLM_MODULE_ACTIVATION);
 }
 
 static void
-keep_experts(const LlmEmit *e, Kept *kept)
+keep_experts(const LlmEmit *e, LlmKept *kept)
 {
     const LlmShape *shape = e->shape;
-    double local = (double)e->local_tokens, rows = (double)e->rows;
-    keep(kept, 4.0 * local * (double)shape->experts, LLM_MODULE_MOE);
-    keep(kept, rows * (saved_element(e) * (double)shape->hidden + 4.0), LLM_MODULE_MOE);
-    keep(kept, rows * e->element * (double)e->expert_up, LLM_MODULE_MOE);
-    keep(kept, rows * saved_element(e) * (double)e->expert_ffn,
+    double local = (double)e->local_tokens, tokens = (double)e->tokens, rows = (double)e->rows;
+    guint shared = LLM_MODULE_MOE | LLM_MODULE_SHARED_EXPERTS;
+    keep(e, kept, LLM_KEPT_SCORES, 4.0 * local * (double)shape->experts, LLM_MODULE_MOE);
+    keep(e, kept, LLM_KEPT_ROWS, rows * (saved_element(e) * (double)shape->hidden + 4.0),
+         LLM_MODULE_MOE);
+    keep(e, kept, LLM_KEPT_UP, rows * e->element * (double)e->expert_up, LLM_MODULE_MOE);
+    keep(e, kept, LLM_KEPT_ACTIVATION,
+         rows * (saved_element(e) * (double)e->expert_ffn + gate_bytes(e, e->expert_ffn)),
          LLM_MODULE_MOE | LLM_MODULE_MOE_ACTIVATION);
     if (shape->shared_ffn > 0) {
-        guint modules = LLM_MODULE_MOE | LLM_MODULE_SHARED_EXPERTS;
-        keep_mlp(e, kept, e->shared_up, e->shared, modules, 0);
-        if (shape->shared_gate) {
-            keep(kept, e->element * local * (double)shape->hidden, modules);
-        }
+        keep(e, kept, LLM_KEPT_SHARED_UP, tokens * e->element * (double)e->shared_up, shared);
+        keep(e, kept, LLM_KEPT_SHARED_ACTIVATION,
+             tokens * (saved_element(e) * (double)e->shared + gate_bytes(e, e->shared)), shared);
+    }
+    if (shape->shared_gate) {
+        keep(e, kept, LLM_KEPT_SHARED_OUT, e->element * local * (double)shape->hidden, shared);
     }
 }
 
-static gboolean
-has_experts(LlmPiece piece)
+gboolean
+llm_kept_has_experts(LlmPiece piece)
 {
     return piece == LLM_PIECE_MOE || piece == LLM_PIECE_MOE_WINDOW;
 }
 
-static Kept
-keep_layer(const LlmEmit *e, LlmPiece piece)
+LlmKept
+llm_kept_layer(const LlmEmit *e, LlmPiece piece)
 {
     const LlmShape *shape = e->shape;
-    Kept kept = {.cut = e->cut};
+    LlmKept kept = {.all = 0};
     double local = (double)e->local_tokens * (double)shape->hidden;
     keep_attention(e, &kept);
     if (!shape->parallel_residual) {
-        keep(&kept, e->element * local, 0);
+        keep(e, &kept, LLM_KEPT_MIDDLE, e->element * local, 0);
     }
-    keep(&kept, saved_element(e) * local, LLM_MODULE_NORM);
-    if (has_experts(piece)) {
-        keep_experts(e, &kept);
-    } else {
-        keep_mlp(e, &kept, e->up, e->ffn, LLM_MODULE_MLP, LLM_MODULE_ACTIVATION);
-    }
+    keep(e, &kept, LLM_KEPT_MLP_NORM, saved_element(e) * local, LLM_MODULE_NORM);
+    (llm_kept_has_experts(piece) ? keep_experts : keep_mlp)(e, &kept);
     if (shape->post_norms) {
-        keep(&kept, 2.0 * e->element * local, 0);
+        keep(e, &kept, LLM_KEPT_POST_NORM, e->element * local, 0);
+        keep(e, &kept, LLM_KEPT_MLP_POST_NORM, e->element * local, 0);
     }
     if (e->cut->dropout) {
-        keep(&kept, (shape->parallel_residual ? 1.0 : 2.0) * local, 0);
-    }
-    if (e->cut->recompute == LLM_RECOMPUTE_FULL) { /* but for the layer's input */
-        kept.dropped = kept.all - e->element * local;
+        keep(e, &kept, LLM_KEPT_MASK, shape->parallel_residual ? 0.0 : local, 0);
+        keep(e, &kept, LLM_KEPT_MLP_MASK, local, 0);
     }
     return kept;
 }
 
-static LlmEmit
-sizes_of(const LlmShape *shape, const LlmCut *cut, LlmPiece piece)
+LlmEmit
+llm_kept_sizes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece, LlmPass pass)
 {
-    LlmEmit e = llm_emit_begin(shape, cut, piece, LLM_PASS_FORWARD);
+    LlmEmit e = llm_emit_begin(shape, cut, piece, pass);
     g_array_unref(e.ops);
     e.ops = NULL;
     return e;
@@ -163,48 +171,47 @@ head_bytes(const LlmEmit *e)
     return e->element * local * (e->shape->final_norm ? 2.0 : 1.0);
 }
 
-double
-llm_activation_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece)
-{
-    LlmEmit e = sizes_of(shape, cut, piece);
-    if (piece == LLM_PIECE_EMBEDDING) {
-        return embedding_bytes(&e);
-    }
-    if (piece == LLM_PIECE_HEAD) {
-        return head_bytes(&e);
-    }
-    Kept layer = keep_layer(&e, llm_emit_layer_of(shape, piece));
-    double bytes = layer.all - layer.dropped;
-    if (piece == LLM_PIECE_MTP) {
-        /* Two norm inputs, the projection's input 2h, and what embedding and head keep. */
-        double local = (double)e.local_tokens * (double)shape->hidden;
-        bytes += (2.0 * e.element + 2.0 * saved_element(&e)) * local;
-        bytes += embedding_bytes(&e) + head_bytes(&e);
-    }
-    return bytes;
-}
-
 /* The logits, and their fp32 copy that becomes the softmax and then the gradient, which a fused loss has not:
  * it writes the gradient over the logits. */
-static double
-logit_bytes(const LlmEmit *e)
+double
+llm_kept_logits(const LlmEmit *e)
 {
     double each = e->cut->fused_loss ? e->element : 4.0 + e->element;
     return each * (double)e->tokens * (double)e->vocab;
 }
 
 double
+llm_activation_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece)
+{
+    LlmEmit e = llm_kept_sizes(shape, cut, piece, LLM_PASS_FORWARD);
+    if (piece == LLM_PIECE_EMBEDDING) {
+        return embedding_bytes(&e);
+    }
+    if (piece == LLM_PIECE_HEAD) {
+        return head_bytes(&e);
+    }
+    LlmKept layer = llm_kept_layer(&e, llm_emit_layer_of(shape, piece));
+    double bytes = layer.all - layer.dropped_bytes;
+    if (piece == LLM_PIECE_MTP) {
+        /* Two norm inputs, the projection's input 2h, and what embedding, head and loss keep. */
+        double local = (double)e.local_tokens * (double)shape->hidden;
+        bytes += (2.0 * e.element + 2.0 * saved_element(&e)) * local;
+        bytes += embedding_bytes(&e) + head_bytes(&e) + llm_kept_logits(&e);
+    }
+    return bytes;
+}
+
+double
 llm_transient_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece)
 {
-    LlmEmit e = sizes_of(shape, cut, piece);
+    LlmEmit e = llm_kept_sizes(shape, cut, piece, LLM_PASS_FORWARD);
     if (piece == LLM_PIECE_EMBEDDING) {
         return 0.0;
     }
     if (piece == LLM_PIECE_HEAD) {
-        return logit_bytes(&e);
+        return llm_kept_logits(&e);
     }
-    double bytes = keep_layer(&e, llm_emit_layer_of(shape, piece)).dropped;
-    return bytes + (piece == LLM_PIECE_MTP ? logit_bytes(&e) : 0.0);
+    return llm_kept_layer(&e, llm_emit_layer_of(shape, piece)).dropped_bytes;
 }
 
 /* --- the weight gradient's share ------------------------------------------------------------ */
@@ -214,8 +221,8 @@ attention_grad_bytes(const LlmEmit *e)
 {
     const LlmShape *shape = e->shape;
     double local = (double)e->local_tokens, tokens = (double)e->tokens;
-    double hidden = 2.0 * local * (double)shape->hidden; /* input of QKV, gradient of out */
-    double bytes = hidden + tokens * (double)e->context;
+    /* Input of QKV, gathered again when it is wanted; gradient of out, which stays gathered. */
+    double bytes = (local + tokens) * (double)shape->hidden + tokens * (double)e->context;
     if (!e->latent) {
         return bytes + tokens * (double)e->qkv;
     }
@@ -230,14 +237,14 @@ mlp_grad_bytes(const LlmEmit *e, LlmPiece piece)
 {
     double local = (double)e->local_tokens, tokens = (double)e->tokens;
     double hidden = (double)e->shape->hidden;
-    if (!has_experts(piece)) { /* inputs of up and down, gradients of what they put out */
-        return 2.0 * local * hidden + tokens * (double)(e->ffn + e->up);
+    if (!llm_kept_has_experts(piece)) { /* inputs of up and down, gradients of what they put out */
+        return (local + tokens) * hidden + tokens * (double)(e->ffn + e->up);
     }
     double columns = 2.0 * hidden + (double)(e->expert_up + e->expert_ffn);
     double bytes = (double)e->rows * columns;
     bytes += local * (hidden + (double)e->shape->experts); /* the router's */
     if (e->shape->shared_ffn > 0) {
-        bytes += local * hidden + tokens * (double)(e->shared + e->shared_up);
+        bytes += tokens * (hidden + (double)(e->shared + e->shared_up));
     }
     return bytes;
 }
@@ -245,7 +252,7 @@ mlp_grad_bytes(const LlmEmit *e, LlmPiece piece)
 double
 llm_weight_grad_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece)
 {
-    LlmEmit e = sizes_of(shape, cut, piece);
+    LlmEmit e = llm_kept_sizes(shape, cut, piece, LLM_PASS_FORWARD);
     double local = (double)e.local_tokens * (double)shape->hidden, tokens = (double)e.tokens;
     double head = local + tokens * (double)e.vocab; /* its input and the gradient of the logits */
     if (piece == LLM_PIECE_EMBEDDING) { /* the gradient that is scattered into the table */
@@ -259,5 +266,5 @@ llm_weight_grad_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece)
     if (piece == LLM_PIECE_MTP) { /* the projection's input and gradient too */
         elements += 3.0 * local + head;
     }
-    return e.element * elements;
+    return saved_element(&e) * elements;
 }

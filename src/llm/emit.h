@@ -114,6 +114,9 @@ void llm_emit_context_backward(LlmEmit *e);
 void llm_emit_experts_forward(LlmEmit *e);
 void llm_emit_experts_backward(LlmEmit *e);
 void llm_emit_expert_activation(LlmEmit *e);
+/* Are rows put in the order of the experts where they arrive; and how many arrive, over etp not yet. */
+gboolean llm_emit_sorts(const LlmEmit *e);
+double llm_emit_arrived(const LlmEmit *e);
 /* shared.c: shared experts, a dense MLP beside the routed ones. Its first part ends before the down
  * matrix; backward the second part is the first. */
 void llm_emit_shared_forward(LlmEmit *e, gboolean up, gboolean down);

@@ -1,5 +1,5 @@
 ## Sources of the layer llm.
-libdtsim_a_SOURCES += %D%/activation.c
+libdtsim_a_SOURCES += %D%/activation.c %D%/kept.h
 libdtsim_a_SOURCES += %D%/context.c
 libdtsim_a_SOURCES += %D%/core.c
 libdtsim_a_SOURCES += %D%/emit.c %D%/emit.h
@@ -20,4 +20,5 @@ libdtsim_a_SOURCES += %D%/refuse.c %D%/refuse.h
 libdtsim_a_SOURCES += %D%/shape.c %D%/shape.h
 libdtsim_a_SOURCES += %D%/shared.c
 libdtsim_a_SOURCES += %D%/source.c %D%/source.h
+libdtsim_a_SOURCES += %D%/spans.c %D%/spans.h
 libdtsim_a_SOURCES += %D%/workspace.c

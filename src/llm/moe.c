@@ -44,6 +44,22 @@ expected_copies(const LlmEmit *e, gint64 parts)
     return (double)parts * (1.0 - none);
 }
 
+double
+llm_emit_arrived(const LlmEmit *e)
+{
+    double tokens = (double)e->local_tokens, load = MAX(e->cut->expert_load, 1.0);
+    gint64 ep = llm_group_size(e->cut, LLM_GROUP_EP);
+    switch (e->cut->dispatch) {
+    case LLM_DISPATCH_ALL_GATHER:
+        return (double)ep * tokens;
+    case LLM_DISPATCH_FLEX:
+        return tokens * load * expected_copies(e, ep);
+    case LLM_DISPATCH_ALL_TO_ALL:
+        break;
+    }
+    return (double)e->received;
+}
+
 /* --- exchanges ------------------------------------------------------------------------------ */
 
 /* Tokens to their experts, or back. */
@@ -124,8 +140,8 @@ is_plain(const LlmEmit *e)
 
 /* After an all-to-all rows lie by source, then expert: they are sorted unless there is one expert. After the
  * others the copies are made here. */
-static gboolean
-sorts(const LlmEmit *e)
+gboolean
+llm_emit_sorts(const LlmEmit *e)
 {
     return !is_plain(e) || e->local_experts > 1;
 }
@@ -186,7 +202,7 @@ emit_routed_forward(LlmEmit *e)
     gint64 hidden = e->shape->hidden;
     gboolean arrived = e->cut->fp8_dispatch && llm_group_size(e->cut, LLM_GROUP_EP) > 1;
     emit_expert_tp(e, TRUE, TRUE);
-    if (sorts(e)) {
+    if (llm_emit_sorts(e)) {
         llm_emit_memory(e, "expert_sort", COST_PERMUTE, row_pass(e, 2, e->rows, travel_element(e)));
     }
     if (arrived && e->matrices != CLUSTER_FP8) {
@@ -195,7 +211,7 @@ emit_routed_forward(LlmEmit *e)
     llm_emit_grouped_forward(e, &expert_up, hidden, e->expert_up, arrived);
     llm_emit_expert_activation(e);
     llm_emit_grouped_forward(e, &expert_down, e->expert_ffn, hidden, FALSE);
-    if (sorts(e)) {
+    if (llm_emit_sorts(e)) {
         llm_emit_memory(e, "expert_unsort", COST_PERMUTE, row_pass(e, 2, e->rows, e->element));
     }
     emit_expert_tp(e, FALSE, FALSE);
@@ -243,7 +259,7 @@ emit_routed_backward(LlmEmit *e)
     gint64 hidden = e->shape->hidden;
     if (e->input_grad) {
         emit_expert_tp(e, TRUE, FALSE);
-        if (sorts(e)) {
+        if (llm_emit_sorts(e)) {
             llm_emit_memory(e, "expert_unsort_backward", COST_PERMUTE,
                             row_pass(e, 2, e->rows, e->element));
         }
@@ -256,7 +272,7 @@ emit_routed_backward(LlmEmit *e)
     }
     llm_emit_grouped_backward(e, &expert_up, hidden, e->expert_up);
     if (e->input_grad) {
-        if (sorts(e)) {
+        if (llm_emit_sorts(e)) {
             llm_emit_memory(e, "expert_sort_backward", COST_PERMUTE,
                             row_pass(e, 2, e->rows, e->element));
         }
