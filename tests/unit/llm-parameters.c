@@ -240,6 +240,47 @@ test_pieces_add_up(void)
     }
 }
 
+/* Weights that one token is multiplied with in the forward pass of a piece: FLOPs of its GEMMs / 2 tokens. */
+static gint64
+weights_met(const LlmShape *s, LlmPiece piece)
+{
+    LlmCut cut = cut_of(s, 1, FALSE, 4096);
+    cut.ep = cut.etp = 1;
+    g_autoptr(GArray) ops = llm_ops(s, &cut, piece, LLM_PASS_FORWARD);
+    double flops = 0;
+    for (guint i = 0; i < ops->len; i++) {
+        const LlmOp *op = &g_array_index(ops, LlmOp, i);
+        flops += op->kind == LLM_OP_GEMM ? op->flops : 0;
+    }
+    g_assert_cmpfloat(flops / 8192, ==, (double)(gint64)(flops / 8192));
+    return (gint64)(flops / 8192);
+}
+
+static void
+test_lists_use_the_weights(void)
+{
+    g_test_summary(
+        "the GEMMs of a layer's list are with the weights that are counted here, k of E experts");
+    g_auto(GStrv) names = llm_shape_names();
+    for (guint i = 0; names[i] != NULL; i++) {
+        g_autoptr(LlmShape) s = shipped(names[i]);
+        LlmParameters p = llm_parameters(s);
+        gint64 expert = (s->gated ? 3 : 2) * s->hidden * s->expert_ffn;
+        gint64 idle = (s->experts - s->experts_per_token) * expert;
+        gint64 moe = p.moe_layer_matrices - idle + s->experts * s->hidden;
+        g_test_message("%s", names[i]);
+        g_assert_cmpint(weights_met(s, LLM_PIECE_LAYER), ==, p.layer_matrices);
+        g_assert_cmpint(weights_met(s, LLM_PIECE_HEAD), ==, s->vocab * s->hidden);
+        if (s->experts > 0) {
+            g_assert_cmpint(weights_met(s, LLM_PIECE_MOE), ==, moe);
+        }
+        if (s->mtp_layers > 0) {
+            g_assert_cmpint(weights_met(s, LLM_PIECE_MTP), ==,
+                            2 * s->hidden * s->hidden + moe + s->vocab * s->hidden);
+        }
+    }
+}
+
 static void
 test_padded_vocabulary(void)
 {
@@ -261,6 +302,7 @@ main(int argc, char **argv)
                     test_published_totals_with_experts);
     g_test_add_func("/llm/parameters/by-hand", test_by_hand);
     g_test_add_func("/llm/parameters/pieces-of-all-ranks", test_pieces_add_up);
+    g_test_add_func("/llm/parameters/lists-use-the-weights", test_lists_use_the_weights);
     g_test_add_func("/llm/parameters/megatron-closed-form", test_megatron_table);
     g_test_add_func("/llm/parameters/shares-per-rank", test_shares_per_rank);
     g_test_add_func("/llm/parameters/padded-vocabulary", test_padded_vocabulary);
