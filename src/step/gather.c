@@ -14,56 +14,19 @@
 
 #include "step/shard.h"
 
-/* --- resident tensors --------------------------------------------------------------------------- */
-
-static gint64
-small(gint64 tensor, gint64 count, gint64 limit)
-{
-    return tensor > 0 && tensor <= limit ? tensor * count : 0;
-}
-
-/* Norms, biases and the router of a layer, by tensor. */
-static gint64
-small_of_layer(const LlmShape *s, const LlmCut *cut, LlmPiece piece, gint64 limit)
-{
-    gint64 tp = cut->tp, vectors = s->norm == LLM_NORM_LAYER ? 2 : 1;
-    gint64 qkv = (s->heads + 2 * s->kv_heads) * s->head_dim / tp;
-    gint64 up = (s->gated ? 2 : 1) * s->ffn / tp;
-    gboolean moe = piece == LLM_PIECE_MOE || piece == LLM_PIECE_MOE_WINDOW;
-    gint64 n = small(s->hidden, vectors * (s->post_norms ? 4 : 2), limit);
-    n += s->qk_norm ? small(s->head_dim, 2, limit) : 0;
-    n += s->qkv_bias ? small(qkv, 1, limit) : 0;
-    n += s->out_bias ? small(s->hidden, 1, limit) : 0;
-    if (!moe && s->mlp_bias)
-        n += small(up, 1, limit) + small(s->hidden, 1, limit);
-    if (moe)
-        n += small(s->hidden * s->experts, 1, limit) +
-             (s->router_bias ? small(s->experts, 1, limit) : 0) +
-             (s->shared_gate ? small(s->hidden, 1, limit) : 0);
-    n += s->q_lora > 0 ? small(s->q_lora, 1, limit) : 0;
-    n += s->kv_lora > 0 ? small(s->kv_lora, 1, limit) : 0;
-    return n;
-}
-
+/* Norms and biases that tp does not cut are vectors as wide as the model, and stay gathered when those may. */
 StepParameters
 step_resident_parameters(const StepBuild *b, guint stage, const PlanUnit *unit)
 {
     const Plan *plan = b->plan;
-    const LlmShape *s = plan->shape;
-    gint64 limit = plan->spec.resident_elements, n = 0;
-    if (plan->spec.zero != 3 || limit <= 0)
-        return (StepParameters){0};
+    StepParameters resident = {0};
+    if (plan->spec.zero != 3 || plan->shape->hidden > plan->spec.resident_elements)
+        return resident;
     for (gint64 i = unit->from; i < unit->to; i++)
-        n += small_of_layer(s, &plan->cut, plan_layer_piece(plan, stage, i), limit);
-    gint64 vectors = s->norm == LLM_NORM_LAYER ? 2 : 1;
-    if (unit->embedding && s->embedding_norm)
-        n += small(s->hidden, vectors, limit);
-    if (unit->head && s->final_norm)
-        n += small(s->hidden, vectors, limit);
-    return (StepParameters){.dense = MIN(n, unit->dense)};
+        resident.dense +=
+            llm_piece_replicated(plan->shape, &plan->cut, plan_layer_piece(plan, stage, i));
+    return resident;
 }
-
-/* --- gathers ------------------------------------------------------------------------------------ */
 
 gint64
 step_gathered_bytes(const StepBuild *b, const StepClass *class, StepParameters parameters)

@@ -91,7 +91,7 @@ after_token(void *user, SimProgram *program, guint index, ScheduleToken token, g
 {
     Programming *p = user;
     if (p->in_pair)
-        step_after_pair(&p->sharding, program, token, last, index + 1);
+        step_after_pair(&p->sharding, program, token, index + 1);
     if (token.kind == SCHEDULE_F)
         return;
     if (token.kind != SCHEDULE_W)

@@ -46,6 +46,12 @@ is_root(const StepBuild *b, const PlanUnit *unit)
            (spec->framework == PLAN_FSDP || spec->framework == PLAN_LLM_FOUNDRY);
 }
 
+static gboolean
+uses_backward(ScheduleToken token)
+{
+    return token.kind == SCHEDULE_B || token.kind == SCHEDULE_I;
+}
+
 static StepShard *
 shard_new(StepSharding *s, guint stage)
 {
@@ -53,6 +59,11 @@ shard_new(StepSharding *s, guint stage)
     gboolean gathers =
         is_sharded(s) && (step_gathers_in_forward(s->b) || s->b->plan->spec.zero == 3);
     shard->stage = stage;
+    const GArray *tokens = s->b->schedule->ranks[s->class->pp_rank];
+    for (guint i = 0; i < tokens->len; i++) {
+        ScheduleToken token = g_array_index(tokens, ScheduleToken, i);
+        shard->uses_left += token.stage == stage && uses_backward(token);
+    }
     shard->units = g_array_new(FALSE, TRUE, sizeof(StepUnit));
     g_autoptr(GArray) units = plan_stage_units(s->b->plan, stage);
     for (guint i = 0; i < units->len; i++) {
@@ -230,13 +241,13 @@ step_token_reduces(const StepBuild *b, ScheduleToken token, gboolean last)
 }
 
 static gboolean
-drops(const StepBuild *b, const StepUnit *u, ScheduleToken token, gboolean last)
+drops(const StepBuild *b, const StepShard *shard, const StepUnit *u, ScheduleToken token)
 {
     const PlanSpec *spec = &b->plan->spec;
     if (spec->zero != 3 || token.kind == SCHEDULE_W)
         return FALSE;
     if (!spec->reshard_after_forward)
-        return token.kind != SCHEDULE_F && last;
+        return shard->uses_left == 0;
     gboolean kept = u->root || (spec->framework == PLAN_TORCHTITAN && u->unit.head);
     return token.kind != SCHEDULE_F || !kept;
 }
@@ -311,7 +322,7 @@ run_unit(StepSharding *s, SimProgram *program, StepShard *shard, ScheduleToken t
     if (u->fresh && token.kind != SCHEDULE_W && step_copies_units(b))
         flags |= PART_COPIES_OUT;
     u->fresh = u->fresh && token.kind == SCHEDULE_W;
-    if (drops(b, u, token, last)) {
+    if (drops(b, shard, u, token)) {
         flags |= PART_DROPS;
         u->present = FALSE;
     }
@@ -338,6 +349,7 @@ step_run_token(StepSharding *s, SimProgram *program, ScheduleToken token, gboole
                guint32 label)
 {
     StepShard *shard = shard_of(s, token.stage);
+    shard->uses_left -= uses_backward(token);
     if (!needs_units(s, shard, token, last)) {
         call_part(s, program, shard, token, WHOLE, 0, label);
         return;
@@ -377,6 +389,7 @@ step_before_pair(StepSharding *s, SimProgram *program, ScheduleToken token, guin
     StepShard *shard = shard_of(s, token.stage);
     gboolean gives = token.kind == SCHEDULE_B || token.kind == SCHEDULE_W;
     gint64 held = 0;
+    shard->uses_left -= uses_backward(token);
     for (guint i = 0; i < shard->units->len; i++) {
         StepUnit *u = unit_at(shard, i);
         if (token.kind != SCHEDULE_W) {
@@ -393,14 +406,13 @@ step_before_pair(StepSharding *s, SimProgram *program, ScheduleToken token, guin
 }
 
 void
-step_after_pair(StepSharding *s, SimProgram *program, ScheduleToken token, gboolean last,
-                guint32 label)
+step_after_pair(StepSharding *s, SimProgram *program, ScheduleToken token, guint32 label)
 {
     StepShard *shard = shard_of(s, token.stage);
     gint64 dropped = 0;
     for (guint i = 0; i < shard->units->len; i++) {
         StepUnit *u = unit_at(shard, i);
-        if (!u->present || !drops(s->b, u, token, last))
+        if (!u->present || !drops(s->b, shard, u, token))
             continue;
         dropped += step_gathered_bytes(s->b, s->class, u->moved);
         u->present = FALSE;

@@ -16,7 +16,8 @@ typedef struct {
 
 typedef struct {
     guint stage;
-    GArray *units; /* of StepUnit, in forward order */
+    GArray *units;   /* of StepUnit, in forward order */
+    guint uses_left; /* backward tokens that need the parameters */
 } StepShard;
 
 /* Compute of a unit that was launched. */
@@ -46,8 +47,7 @@ gboolean step_token_reduces(const StepBuild *b, ScheduleToken token, gboolean la
 /* Around a pair, which is one template: before it all that the token needs is gathered; after it what the token
  * is done with goes. */
 void step_before_pair(StepSharding *s, SimProgram *program, ScheduleToken token, guint32 label);
-void step_after_pair(StepSharding *s, SimProgram *program, ScheduleToken token, gboolean last,
-                     guint32 label);
+void step_after_pair(StepSharding *s, SimProgram *program, ScheduleToken token, guint32 label);
 /* Launches the reduction of all gradients of these stages: as one where buckets are only on the first stage. */
 void step_reduce_stages(StepSharding *s, SimProgram *program, const guint *stages, guint n);
 
