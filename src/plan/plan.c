@@ -37,7 +37,8 @@ p2p_of(const char *schedule, gint64 vpp)
     static const char *const blocking[] = {"1f1b",       "gpipe", "gpipe_lifo",
                                            "gpipe-lifo", "naive", NULL};
     static const char *const overlapped[] = {"interleaved", "interleaved_megatron",
-                                             "interleaved-megatron", NULL};
+                                             "interleaved-megatron", "interleaved_ep_overlap",
+                                             "interleaved-ep-overlap", "ep_overlap", NULL};
     if (g_strv_contains(blocking, schedule))
         return vpp > 1 ? PLAN_P2P_OVERLAPPED : PLAN_P2P_BLOCKING;
     return g_strv_contains(overlapped, schedule) ? PLAN_P2P_OVERLAPPED : PLAN_P2P_ASYNC;

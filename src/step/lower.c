@@ -166,6 +166,8 @@ run_pair(Lowering *l, guint index)
     gboolean first, last[2];
     count_token(l, x, &first, &last[0]);
     count_token(l, y, &first, &last[1]);
+    l->n_run[FORWARD]++;
+    l->n_run[BACKWARD]++;
     for (guint i = 0; l->in->before_pair && i < 2; i++)
         l->in->before_pair(l->in->user, l->out->program, i == 0 ? x : y, index + 1 + i);
     const SimTemplate *t = l->in->pair(l->in->user, x, y);
@@ -278,37 +280,63 @@ first_backward(const Lowering *l)
     return i;
 }
 
+/* Under M3 a pair is a unit where that hides something; else its tokens send as soon as each is done. */
+static gboolean
+is_overlapped_unit(const Lowering *l, guint index)
+{
+    return is_unit(l, index) && l->in->as_unit &&
+           l->in->as_unit(l->in->user, token_at(l, index), token_at(l, index + 1));
+}
+
+/* State of M3: where the steady state is, and the token before in each direction. */
+typedef struct {
+    guint warm_up, last_forward, previous[2];
+} Steady;
+
+/* After a token has run: its message leaves, and the next input of its direction is asked for. */
+static void
+exchange_overlapped(Lowering *l, Steady *steady, guint i)
+{
+    int direction = direction_of(token_at(l, i));
+    if (token_at(l, i).kind == SCHEDULE_W)
+        return;
+    guint next = next_of_direction(l, i);
+    post_send(l, i);
+    post_receive(l, receive_ahead(l, next));
+    if (i + 1 == steady->warm_up && steady->last_forward + 1 > steady->warm_up)
+        post_receive(l, first_backward(l));
+    if (i < steady->warm_up || i > steady->last_forward + 1) {
+        await_send(l, STEP_SLOT_COMPUTE, i);
+        await_receive(l, STEP_SLOT_COMPUTE, next);
+    } else if (steady->previous[direction] < l->tokens->len) {
+        await_send(l, STEP_SLOT_COMPUTE, steady->previous[direction]);
+    }
+    steady->previous[direction] = i;
+}
+
 /* M3: in the steady state the transfer of the next input of a direction overlaps the op of the other
  * direction, and a send is waited for one op of its direction later; warm-up and cool-down exchanges
  * block. */
 static void
 lower_overlapped(Lowering *l)
 {
-    guint warm_up = n_warm_up(l), n = l->tokens->len, last_forward = 0;
-    guint previous[2] = {n, n};
+    guint n = l->tokens->len;
+    Steady steady = {.warm_up = n_warm_up(l), .previous = {n, n}};
     for (guint i = 0; i < n; i++)
         if (token_at(l, i).kind == SCHEDULE_F)
-            last_forward = i;
-    for (guint i = 0; i < n; i++) {
-        int direction = direction_of(token_at(l, i));
-        post_receive(l, i);
-        await_receive(l, STEP_SLOT_COMPUTE, i);
-        run_token(l, i);
-        if (token_at(l, i).kind == SCHEDULE_W)
-            continue;
-        guint next = next_of_direction(l, i);
-        post_send(l, i);
-        post_receive(l, receive_ahead(l, next));
-        if (i + 1 == warm_up && last_forward + 1 > warm_up)
-            post_receive(l, first_backward(l));
-        gboolean steady = i >= warm_up && i <= last_forward + 1;
-        if (!steady) {
-            await_send(l, STEP_SLOT_COMPUTE, i);
-            await_receive(l, STEP_SLOT_COMPUTE, next);
-        } else if (previous[direction] < n) {
-            await_send(l, STEP_SLOT_COMPUTE, previous[direction]);
+            steady.last_forward = i;
+    for (guint i = 0, next; i < n; i = next) {
+        next = i + (is_overlapped_unit(l, i) ? 2 : 1);
+        for (guint k = i; k < next; k++) {
+            post_receive(l, k);
+            await_receive(l, STEP_SLOT_COMPUTE, k);
         }
-        previous[direction] = i;
+        if (next == i + 2)
+            run_pair(l, i);
+        else
+            run_token(l, i);
+        for (guint k = i; k < next; k++)
+            exchange_overlapped(l, &steady, k);
     }
 }
 

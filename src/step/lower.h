@@ -63,9 +63,10 @@ typedef struct {
      * rank's list. */
     void (*run)(void *user, SimProgram *program, ScheduleToken token, gboolean first, gboolean last,
                 guint32 label);
-    /* The template of an overlapped pair, run as one unit (only under IDEAL and ASYNC; the other models run
-     * its tokens one after the other). */
+    /* The template of an overlapped pair, run as one unit under IDEAL and ASYNC, and under OVERLAPPED when
+     * `as_unit` (may be NULL) says so; the other models run its tokens one after the other. */
     const SimTemplate *(*pair)(void *user, ScheduleToken x, ScheduleToken y);
+    gboolean (*as_unit)(void *user, ScheduleToken x, ScheduleToken y);
     /* Called for each token of a pair before the pair's call is appended; may be NULL. */
     void (*before_pair)(void *user, SimProgram *program, ScheduleToken token, guint32 label);
     /* The message between stage `boundary` and boundary + 1 of a replica, the same in both directions. */

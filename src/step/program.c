@@ -51,6 +51,12 @@ pair_template(void *user, ScheduleToken x, ScheduleToken y)
     return t;
 }
 
+static gboolean
+pair_interleaves(void *user, ScheduleToken x, ScheduleToken y)
+{
+    return step_pair_interleaves(((Programming *)user)->b, x, y);
+}
+
 static SimWork
 wire_work(void *user, guint replica, guint boundary)
 {
@@ -123,6 +129,7 @@ build_program(StepBuild *b, StepClass *class)
         .run = run_token,
         .before_pair = before_pair,
         .pair = pair_template,
+        .as_unit = pair_interleaves,
         .wire = wire_work,
         .after = after_token,
         .sync_ns = blocking && b->plan->spec.p2p_sync ? sync_ns : 0,
