@@ -7,11 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Choices are written straight into the spec's enumerations. */
-G_STATIC_ASSERT(sizeof(LlmRecompute) == sizeof(guint) && sizeof(LlmAttention) == sizeof(guint));
-G_STATIC_ASSERT(sizeof(ClusterDtype) == sizeof(guint) && sizeof(PlanP2p) == sizeof(guint));
-G_STATIC_ASSERT(sizeof(PlanBarrier) == sizeof(guint));
-
 static const char *const recomputes[] = {"none", "selective", "full", NULL};
 static const char *const attentions[] = {"flash", "unfused", NULL};
 static const char *const dtypes[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
@@ -89,6 +84,10 @@ cli_machine_options(void)
 CliOptionTable
 cli_plan_options(void)
 {
+    /* choices are written straight into the enumerations of the spec */
+    G_STATIC_ASSERT(sizeof(LlmRecompute) == sizeof(guint) && sizeof(LlmAttention) == sizeof(guint));
+    G_STATIC_ASSERT(sizeof(ClusterDtype) == sizeof(guint) && sizeof(PlanP2p) == sizeof(guint));
+    G_STATIC_ASSERT(sizeof(PlanBarrier) == sizeof(guint));
     return (CliOptionTable){plan_options, G_N_ELEMENTS(plan_options)};
 }
 

@@ -6,10 +6,6 @@
 
 #include <stddef.h>
 
-/* Choices are written straight into the spec's enumerations. */
-G_STATIC_ASSERT(sizeof(PlanFramework) == sizeof(guint) && sizeof(PlanDevice) == sizeof(guint));
-G_STATIC_ASSERT(sizeof(LlmCpKind) == sizeof(guint) && sizeof(LlmDispatch) == sizeof(guint));
-
 static const char *const reduces[] = {"last", "each", NULL};
 static const char *const bucketings[] = {"first-stage", "all", "units", NULL};
 static const char *const cp_kinds[] = {"p2p", "all_gather", "a2a", "a2a+p2p", NULL};
@@ -88,5 +84,8 @@ static const CliOption options[] = {
 CliOptionTable
 cli_sharding_options(void)
 {
+    /* choices are written straight into the enumerations of the spec */
+    G_STATIC_ASSERT(sizeof(PlanFramework) == sizeof(guint) && sizeof(PlanDevice) == sizeof(guint));
+    G_STATIC_ASSERT(sizeof(LlmCpKind) == sizeof(guint) && sizeof(LlmDispatch) == sizeof(guint));
     return (CliOptionTable){options, G_N_ELEMENTS(options)};
 }

@@ -66,7 +66,8 @@ plan_stage_kept_bytes(const Plan *plan, gint64 stage)
                  sum_ends(plan, stage, llm_activation_bytes));
 }
 
-/* Layers, or units of them, run their backward one after another: the largest, not the sum. */
+/* Layers, or units of them, run their backward one after another: the largest, not the sum. Of a unit all layers
+ * are brought back together, and the inputs of those behind the first. */
 gint64
 plan_stage_transient_bytes(const Plan *plan, gint64 stage)
 {
@@ -76,8 +77,9 @@ plan_stage_transient_bytes(const Plan *plan, gint64 stage)
     g_assert(stage >= 0 && stage < plan->n_stages);
     for (gint64 i = 0; i < plan->layers[stage]; i++) {
         LlmCut cut = plan_cut_for(plan, plan_layer_recompute(plan, stage, i));
-        bytes = (i % unit == 0 ? 0 : bytes) +
-                llm_transient_bytes(plan->shape, &cut, plan_layer_piece(plan, stage, i));
+        LlmPiece piece = plan_layer_piece(plan, stage, i);
+        bytes = i % unit == 0 ? 0 : bytes + llm_activation_bytes(plan->shape, &cut, piece);
+        bytes += llm_transient_bytes(plan->shape, &cut, piece);
         most = MAX(most, bytes);
     }
     if (plan_stage_has_embedding(plan, stage))
