@@ -1,3 +1,4 @@
 ## gnuplot scripts, installed.
+nobase_dist_pkgdata_DATA += %D%/memory.gp
 nobase_dist_pkgdata_DATA += %D%/schedules.gp
 nobase_dist_pkgdata_DATA += %D%/sweep.gp

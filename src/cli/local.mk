@@ -1,4 +1,5 @@
 ## Sources of the layer cli.
+libdtsim_a_SOURCES += %D%/advice.c %D%/advice.h
 libdtsim_a_SOURCES += %D%/arguments.c %D%/arguments.h
 libdtsim_a_SOURCES += %D%/axis.c
 libdtsim_a_SOURCES += %D%/candidates.c %D%/candidates.h

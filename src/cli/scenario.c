@@ -21,6 +21,7 @@ cli_scenario_free(CliScenario *s)
     if (s == NULL)
         return;
     step_result_free(s->result);
+    g_clear_pointer(&s->advice, g_array_unref);
     cli_case_free(s->cased);
     llm_shape_free(s->shape);
     cli_machine_free(s->machine);
@@ -132,7 +133,8 @@ cli_scenario_report(const CliScenario *s)
                        .result = s->result,
                        .convention = (LlmFlopsConvention)s->in->flops,
                        .defaults = s->defaults,
-                       .wall_s = s->wall_s};
+                       .wall_s = s->wall_s,
+                       .advice = s->advice};
 }
 
 int

@@ -14,6 +14,7 @@ typedef struct {
     CliCase *cased;
     StepResult *result;
     char *defaults;
+    GArray *advice; /* of ReportAdvice; NULL: none asked for */
     double wall_s;
 } CliScenario;
 

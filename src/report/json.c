@@ -3,10 +3,12 @@
 
 #include "report/run.h"
 
+#include "report/advice.h"
 #include "report/json_number.h"
 #include "report/model.h"
 #include "report/number.h"
-#include "report/section.h"
+
+#include <math.h>
 
 static const char *const recompute_names[] = {"none", "selective", "full"};
 static const char *const p2p_names[] = {"auto",     "ideal",      "async",
@@ -126,10 +128,8 @@ json_pipeline(JsonBuilder *b, const ReportRun *run)
 static void
 json_by_kind(JsonBuilder *b, const StepStage *stage)
 {
-    gint64 bytes[REPORT_N_MEMORY_KINDS];
-    report_memory_by_kind(stage, bytes);
-    for (guint i = 0; i < REPORT_N_MEMORY_KINDS; i++)
-        report_json_int(b, report_memory_kinds[i], bytes[i]);
+    for (guint i = 0; i < STEP_N_MEMORY; i++)
+        report_json_int(b, step_memory_names[i], stage->peak[i]);
 }
 
 static void
@@ -140,7 +140,16 @@ json_memory(JsonBuilder *b, const ReportRun *run)
     report_json_int(b, "peak_bytes", r->memory_peak_bytes);
     report_json_int(b, "limit_bytes", r->memory_limit_bytes);
     report_json_bool(b, "fits", report_fits(r));
+    report_json_text(b, "verdict", step_verdict_names[r->verdict]);
     report_json_int(b, "margin_bytes", r->memory_limit_bytes - r->memory_peak_bytes);
+    report_json_int(b, "reserved_bytes", r->memory_reserved_bytes);
+    report_json_double(b, "fragmentation", run->plan->spec.fragmentation);
+    report_json_int(b, "host_bytes", r->host_bytes);
+    if (r->host_limit_bytes > 0)
+        report_json_int(b, "host_limit_bytes", r->host_limit_bytes);
+    else
+        report_json_double(b, "host_limit_bytes", NAN);
+    report_json_int(b, "nvme_bytes", r->nvme_bytes);
     report_json_int(b, "peak_stage", r->memory_peak_stage);
     report_json_object(b, "by_kind");
     json_by_kind(b, &g_array_index(r->stages, StepStage, r->memory_peak_stage));
@@ -151,6 +160,9 @@ json_memory(JsonBuilder *b, const ReportRun *run)
         report_json_object(b, NULL);
         report_json_int(b, "pp_rank", s->pp_rank);
         report_json_int(b, "peak_bytes", s->peak_bytes);
+        report_json_int(b, "reserved_bytes", s->reserved_bytes);
+        report_json_int(b, "closed_form_bytes", s->closed_form_bytes);
+        report_json_double(b, "peak_s", seconds(s->peak_ns));
         report_json_int(b, "peak_microbatches", s->peak_microbatches);
         json_by_kind(b, s);
         json_builder_end_object(b);
@@ -196,6 +208,8 @@ report_memory_json(const ReportRun *run, GString *out)
     json_inputs(b, run);
     json_plan(b, run);
     json_memory(b, run);
+    if (run->advice != NULL)
+        report_advice_json(b, run->advice);
     json_builder_end_object(b);
     report_json_print(b, out);
 }

@@ -1,4 +1,5 @@
 ## Sources of the layer report.
+libdtsim_a_SOURCES += %D%/advice.c %D%/advice.h
 libdtsim_a_SOURCES += %D%/explain.c
 libdtsim_a_SOURCES += %D%/gantt.c %D%/gantt.h
 libdtsim_a_SOURCES += %D%/json.c
@@ -15,10 +16,13 @@ libdtsim_a_SOURCES += %D%/schedule_types.c
 libdtsim_a_SOURCES += %D%/schedules.c %D%/schedules.h
 libdtsim_a_SOURCES += %D%/schedules_text.c
 libdtsim_a_SOURCES += %D%/section.c %D%/section.h
+libdtsim_a_SOURCES += %D%/stream.c %D%/stream.h
 libdtsim_a_SOURCES += %D%/sweep.c %D%/sweep.h
 libdtsim_a_SOURCES += %D%/system.c %D%/system.h
 libdtsim_a_SOURCES += %D%/table.c %D%/table.h
 libdtsim_a_SOURCES += %D%/text.c
+libdtsim_a_SOURCES += %D%/timeline.c %D%/timeline.h
 libdtsim_a_SOURCES += %D%/trace.c %D%/trace.h
 libdtsim_a_SOURCES += %D%/tsv.c
 libdtsim_a_SOURCES += %D%/validation.c %D%/validation.h
+libdtsim_a_SOURCES += %D%/verdict.c

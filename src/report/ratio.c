@@ -40,12 +40,6 @@ report_tokens_per_s(const ReportRun *run)
                : NAN;
 }
 
-gboolean
-report_fits(const StepResult *result)
-{
-    return result->memory_peak_bytes <= result->memory_limit_bytes;
-}
-
 double
 report_closed_form_bubble(const Schedule *schedule)
 {

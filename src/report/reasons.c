@@ -100,27 +100,27 @@ static void
 append_memory_reason(const ReportRun *run, GString *out)
 {
     const StepResult *r = run->result;
-    if (report_fits(r))
+    if (r->memory_peak_bytes <= r->memory_limit_bytes)
         return;
     const StepStage *worst = &g_array_index(r->stages, StepStage, r->memory_peak_stage);
-    gint64 bytes[REPORT_N_MEMORY_KINDS];
-    report_memory_by_kind(worst, bytes);
     guint most = 0;
-    for (guint i = 1; i < REPORT_N_MEMORY_KINDS; i++)
-        if (bytes[i] > bytes[most])
+    for (guint i = 1; i < STEP_N_MEMORY; i++)
+        if (worst->peak[i] > worst->peak[most])
             most = i;
-    static const char *const remedies[REPORT_N_MEMORY_KINDS] = {
+    static const char *const remedies[STEP_N_MEMORY] = {
         "a larger tp or pp divides them",
         "a larger tp or pp, or --grad-dtype model, makes them smaller",
         "the distributed optimizer (--zero 1) with a larger dp divides it",
         "more recompute (--recompute full) or a smaller microbatch makes them smaller",
-        "a smaller microbatch or a larger tp makes them smaller",
+        "a smaller microbatch, a larger tp or --fused-loss makes them smaller",
+        "gathering fewer layers as one, or dropping them after the forward, makes them smaller",
+        "a smaller microbatch or a larger tp makes it smaller",
         "a smaller microbatch makes them smaller",
         "it does not depend on the plan"};
     g_autofree char *text = g_strdup_printf(
         "It does not fit: the largest part on pipeline rank %" G_GINT64_FORMAT " is %s, %s of %s; "
         "%s.",
-        worst->pp_rank, report_memory_kinds[most], report_gb((double)bytes[most]).text,
+        worst->pp_rank, step_memory_names[most], report_gb((double)worst->peak[most]).text,
         report_gb((double)r->memory_peak_bytes).text, remedies[most]);
     report_paragraph(out, "  ", text);
 }

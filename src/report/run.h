@@ -11,6 +11,7 @@ typedef struct {
     LlmFlopsConvention convention;
     const char *defaults; /* what was not said and so has its default, in words; NULL: nothing */
     double wall_s;        /* JSON only; < 0: not measured */
+    const GArray *advice; /* of ReportAdvice, `dtsim memory` only; NULL: not asked for */
 } ReportRun;
 
 typedef struct {

@@ -10,21 +10,6 @@
 
 #define WIDTH 96
 
-const char *const report_memory_kinds[REPORT_N_MEMORY_KINDS] = {
-    "parameters", "gradients", "optimizer", "activations", "logits", "communication", "fixed"};
-
-void
-report_memory_by_kind(const StepStage *stage, gint64 ret_bytes[REPORT_N_MEMORY_KINDS])
-{
-    ret_bytes[0] = stage->fixed.parameters_bytes;
-    ret_bytes[1] = stage->fixed.gradients_bytes;
-    ret_bytes[2] = stage->fixed.optimizer_bytes;
-    ret_bytes[3] = stage->activations_bytes;
-    ret_bytes[4] = stage->logits_bytes;
-    ret_bytes[5] = stage->fixed.communication_bytes;
-    ret_bytes[6] = stage->fixed.fixed_bytes;
-}
-
 void
 report_paragraph(GString *out, const char *head, const char *text)
 {
@@ -49,34 +34,50 @@ report_paragraph(GString *out, const char *head, const char *text)
     g_string_append_c(out, '\n');
 }
 
+/* Kinds of a stage's peak, the largest first. */
+static void
+sort_kinds(const StepStage *stage, StepMemory order[STEP_N_MEMORY])
+{
+    for (guint i = 0; i < STEP_N_MEMORY; i++) {
+        guint at = i;
+        for (; at > 0 && stage->peak[order[at - 1]] < stage->peak[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = (StepMemory)i;
+    }
+}
+
+static void
+append_row(ReportTable *table, const char *what, gint64 bytes, gint64 of_bytes)
+{
+    report_table_cell(table, "%s", what);
+    report_table_cell(table, "%s", report_gb((double)bytes).text);
+    report_table_cell(table, "%s",
+                      of_bytes > 0 ? report_percent((double)bytes / (double)of_bytes).text : " ");
+}
+
 void
 report_append_memory(const ReportRun *run, GString *out)
 {
     const StepResult *r = run->result;
     const StepStage *worst = &g_array_index(r->stages, StepStage, r->memory_peak_stage);
-    gint64 bytes[REPORT_N_MEMORY_KINDS];
-    report_memory_by_kind(worst, bytes);
+    StepMemory order[STEP_N_MEMORY];
+    sort_kinds(worst, order);
     g_autoptr(ReportTable) table = report_table_new("lrr", NULL);
-    for (guint i = 0; i < REPORT_N_MEMORY_KINDS; i++) {
-        if (bytes[i] == 0)
-            continue;
-        report_table_cell(table, "%s", report_memory_kinds[i]);
-        report_table_cell(table, "%s", report_gb((double)bytes[i]).text);
-        report_table_cell(table, "%s",
-                          report_percent((double)bytes[i] / (double)r->memory_peak_bytes).text);
-    }
-    report_table_cell(table, "peak, pipeline rank %" G_GINT64_FORMAT, worst->pp_rank);
-    report_table_cell(table, "%s", report_gb((double)r->memory_peak_bytes).text);
-    report_table_cell(table, " ");
-    report_table_cell(table, "usable of %s", run->plan->system->gpu_name);
-    report_table_cell(table, "%s", report_gb((double)r->memory_limit_bytes).text);
-    report_table_cell(table, " ");
+    for (guint i = 0; i < STEP_N_MEMORY; i++)
+        if (worst->peak[order[i]] != 0)
+            append_row(table, step_memory_names[order[i]], worst->peak[order[i]],
+                       r->memory_peak_bytes);
+    g_autofree char *peak =
+        g_strdup_printf("peak, pipeline rank %" G_GINT64_FORMAT, worst->pp_rank);
+    g_autofree char *usable = g_strdup_printf("usable of %s", run->plan->system->gpu_name);
+    append_row(table, peak, r->memory_peak_bytes, 0);
+    if (r->memory_reserved_bytes > r->memory_peak_bytes)
+        append_row(table, "with fragmentation", r->memory_reserved_bytes, 0);
+    append_row(table, usable, r->memory_limit_bytes, 0);
+    if (r->host_bytes > 0)
+        append_row(table, "on the host of a node", r->host_bytes, 0);
+    if (r->nvme_bytes > 0)
+        append_row(table, "on the drives of a node", r->nvme_bytes, 0);
     report_table_print(table, 2, out);
-    gint64 margin = r->memory_limit_bytes - r->memory_peak_bytes;
-    if (margin >= 0)
-        g_string_append_printf(out, "  It fits, with %s to spare.\n",
-                               report_gb((double)margin).text);
-    else
-        g_string_append_printf(out, "  It DOES NOT FIT: %s too much.\n",
-                               report_gb((double)-margin).text);
+    report_append_verdict(run, out);
 }

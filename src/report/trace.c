@@ -3,36 +3,21 @@
 
 #include "report/trace.h"
 
-#include "conf/complaint.h"
+#include "report/stream.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 struct ReportTrace {
-    char *path, *temporary; /* temporary NULL: written in place (a device or pipe) */
-    FILE *file;
-    int failure;         /* errno of the first write that failed */
+    ReportStream *stream;
+    FILE *file;          /* the stream's */
     GHashTable *streams; /* look-up only: stream -> thread id + 1, the same on every rank */
     GHashTable *named;   /* set, look-up only: "RANK STREAM" and "RANK" that have their name */
     gboolean any;
 };
 
 static void
-complain(const ReportTrace *trace, int code, GError **error)
-{
-    g_set_error(error, CONF_ERROR, CONF_ERROR_IO, "%s: %s; write a path that can be written",
-                trace->path, g_strerror(code));
-}
-
-static void
 trace_free(ReportTrace *trace)
 {
-    g_free(trace->path);
-    g_free(trace->temporary);
     g_hash_table_unref(trace->streams);
     g_hash_table_unref(trace->named);
     g_free(trace);
@@ -41,26 +26,14 @@ trace_free(ReportTrace *trace)
 ReportTrace *
 report_trace_open(const char *path, GError **error)
 {
+    ReportStream *stream = report_stream_open(path, error);
+    if (stream == NULL)
+        return NULL;
     ReportTrace *trace = g_new0(ReportTrace, 1);
-    trace->path = g_strdup(path);
+    trace->stream = stream;
+    trace->file = report_stream_file(stream);
     trace->streams = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     trace->named = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    GStatBuf st;
-    gboolean special = g_stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-    if (special) {
-        trace->file = g_fopen(path, "w");
-    } else if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
-        errno = EISDIR;
-    } else {
-        trace->temporary = g_strconcat(path, ".XXXXXX", NULL);
-        int fd = g_mkstemp_full(trace->temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
-        trace->file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    }
-    if (trace->file == NULL) {
-        complain(trace, errno, error);
-        trace_free(trace);
-        return NULL;
-    }
     fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", trace->file);
     return trace;
 }
@@ -85,8 +58,8 @@ quoted(const char *text)
 static void
 begin_event(ReportTrace *trace)
 {
-    if (fputs(trace->any ? ",\n" : "\n", trace->file) == EOF && trace->failure == 0)
-        trace->failure = errno;
+    if (fputs(trace->any ? ",\n" : "\n", trace->file) == EOF)
+        report_stream_note(trace->stream, errno);
     trace->any = TRUE;
 }
 
@@ -135,25 +108,15 @@ report_trace_op(void *user, guint rank, const char *stream, const char *name, co
         fprintf(trace->file,
                 ",\"args\":{\"stage\":%" G_GINT64_FORMAT ",\"microbatch\":%" G_GINT64_FORMAT "}",
                 stage, microbatch);
-    if (fputc('}', trace->file) == EOF && trace->failure == 0)
-        trace->failure = errno;
+    if (fputc('}', trace->file) == EOF)
+        report_stream_note(trace->stream, errno);
 }
 
 gboolean
 report_trace_close(ReportTrace *trace, GError **error)
 {
     fputs("\n]}\n", trace->file);
-    if (fclose(trace->file) != 0 && trace->failure == 0)
-        trace->failure = errno;
-    if (trace->failure == 0 && trace->temporary != NULL &&
-        g_rename(trace->temporary, trace->path) != 0)
-        trace->failure = errno;
-    gboolean ok = trace->failure == 0;
-    if (!ok) {
-        complain(trace, trace->failure, error);
-        if (trace->temporary != NULL)
-            g_unlink(trace->temporary);
-    }
+    gboolean ok = report_stream_close(trace->stream, error);
     trace_free(trace);
     return ok;
 }
@@ -163,8 +126,6 @@ report_trace_abandon(ReportTrace *trace)
 {
     if (trace == NULL)
         return;
-    fclose(trace->file);
-    if (trace->temporary != NULL)
-        g_unlink(trace->temporary);
+    report_stream_abandon(trace->stream);
     trace_free(trace);
 }

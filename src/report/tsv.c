@@ -4,7 +4,6 @@
 #include "report/run.h"
 
 #include "report/number.h"
-#include "report/section.h"
 
 #define G "%" G_GINT64_FORMAT
 
@@ -52,18 +51,16 @@ report_memory_tsv(const ReportRun *run, GString *out)
 {
     const GArray *stages = run->result->stages;
     g_string_append(out, "pp_rank\tpeak_microbatches");
-    for (guint i = 0; i < REPORT_N_MEMORY_KINDS; i++)
-        g_string_append_printf(out, "\t%s_bytes", report_memory_kinds[i]);
-    g_string_append(out, "\tpeak_bytes\tlimit_bytes\tfits\n");
+    for (guint i = 0; i < STEP_N_MEMORY; i++)
+        g_string_append_printf(out, "\t%s_bytes", step_memory_names[i]);
+    g_string_append(out, "\tpeak_bytes\treserved_bytes\tlimit_bytes\tfits\n");
     for (guint i = 0; i < stages->len; i++) {
         const StepStage *s = &g_array_index(stages, StepStage, i);
-        gint64 bytes[REPORT_N_MEMORY_KINDS];
-        report_memory_by_kind(s, bytes);
         g_string_append_printf(out, G "\t%u", s->pp_rank, s->peak_microbatches);
-        for (guint k = 0; k < REPORT_N_MEMORY_KINDS; k++)
-            g_string_append_printf(out, "\t" G, bytes[k]);
+        for (guint k = 0; k < STEP_N_MEMORY; k++)
+            g_string_append_printf(out, "\t" G, s->peak[k]);
         gint64 limit = run->result->memory_limit_bytes;
-        g_string_append_printf(out, "\t" G "\t" G "\t%d\n", s->peak_bytes, limit,
-                               s->peak_bytes <= limit ? 1 : 0);
+        g_string_append_printf(out, "\t" G "\t" G "\t" G "\t%d\n", s->peak_bytes, s->reserved_bytes,
+                               limit, s->peak_bytes <= limit ? 1 : 0);
     }
 }

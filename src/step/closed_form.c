@@ -68,72 +68,85 @@ go_weights(StepBuild *b, Level *l, LlmPiece piece, LlmRecompute recompute)
     add(l, -step_footprint(b, piece, recompute).weight_grad);
 }
 
+/* How a layer is recomputed in a token that keeps everything, or not. */
+static LlmRecompute
+recompute_of(const StepBuild *b, guint stage, gint64 i, gboolean keeps)
+{
+    return keeps ? LLM_RECOMPUTE_NONE : step_layer_recompute(b, stage, i);
+}
+
 static void
-walk_forward(StepBuild *b, Level *l, guint stage)
+walk_forward(StepBuild *b, Level *l, guint stage, gboolean keeps)
 {
     const Plan *plan = b->plan;
     if (plan_stage_has_embedding(plan, stage))
         go_forward(b, l, LLM_PIECE_EMBEDDING, plan->spec.recompute);
     for (gint64 i = 0; i < plan->layers[stage]; i++)
-        go_forward(b, l, plan_layer_piece(plan, stage, i), step_layer_recompute(b, stage, i));
-    for (gint64 i = 0; i < plan_stage_mtp(plan, stage); i++)
-        go_forward(b, l, LLM_PIECE_MTP, plan->spec.recompute);
+        go_forward(b, l, plan_layer_piece(plan, stage, i), recompute_of(b, stage, i, keeps));
     if (plan_stage_has_head(plan, stage))
         go_forward(b, l, LLM_PIECE_HEAD, plan->spec.recompute);
+    for (gint64 i = 0; i < plan_stage_mtp(plan, stage); i++)
+        go_forward(b, l, LLM_PIECE_MTP, plan->spec.recompute);
 }
 
+/* Layers that are recomputed together are so before the last of them goes back. */
 static void
-walk_backward(StepBuild *b, Level *l, guint stage, LlmPass pass)
+walk_layers_back(StepBuild *b, Level *l, guint stage, LlmPass pass, gboolean keeps)
 {
     const Plan *plan = b->plan;
     gint64 unit = plan_recompute_unit(plan), layers = plan->layers[stage];
-    if (plan_stage_has_head(plan, stage))
-        go_back(b, l, LLM_PIECE_HEAD, plan->spec.recompute, pass);
-    for (gint64 i = plan_stage_mtp(plan, stage); i > 0; i--) {
-        go_again(b, l, LLM_PIECE_MTP, plan->spec.recompute);
-        go_back(b, l, LLM_PIECE_MTP, plan->spec.recompute, pass);
+    for (gint64 i = layers; i-- > 0;) {
+        gboolean again = !keeps && ((i + 1) % unit == 0 || i + 1 == layers);
+        for (gint64 k = i / unit * unit; k <= i && again; k++)
+            go_again(b, l, plan_layer_piece(plan, stage, k), step_layer_recompute(b, stage, k));
+        go_back(b, l, plan_layer_piece(plan, stage, i), recompute_of(b, stage, i, keeps), pass);
     }
-    for (gint64 to = layers; to > 0;) {
-        gint64 from = (to - 1) / unit * unit;
-        for (gint64 i = from; i < to; i++)
-            go_again(b, l, plan_layer_piece(plan, stage, i), step_layer_recompute(b, stage, i));
-        for (gint64 i = to; i-- > from;)
-            go_back(b, l, plan_layer_piece(plan, stage, i), step_layer_recompute(b, stage, i),
-                    pass);
-        to = from;
-    }
-    if (plan_stage_has_embedding(plan, stage))
-        go_back(b, l, LLM_PIECE_EMBEDDING, plan->spec.recompute, pass);
 }
 
 static void
-walk_weights(StepBuild *b, Level *l, guint stage)
+walk_backward(StepBuild *b, Level *l, guint stage, LlmPass pass, gboolean keeps)
 {
     const Plan *plan = b->plan;
+    LlmRecompute recompute = plan->spec.recompute;
+    for (gint64 i = plan_stage_mtp(plan, stage); i > 0; i--) {
+        go_again(b, l, LLM_PIECE_MTP, recompute);
+        go_back(b, l, LLM_PIECE_MTP, recompute, pass);
+    }
+    if (plan_stage_has_head(plan, stage))
+        go_back(b, l, LLM_PIECE_HEAD, recompute, pass);
+    walk_layers_back(b, l, stage, pass, keeps);
+    if (plan_stage_has_embedding(plan, stage))
+        go_back(b, l, LLM_PIECE_EMBEDDING, recompute, pass);
+}
+
+static void
+walk_weights(StepBuild *b, Level *l, guint stage, gboolean keeps)
+{
+    const Plan *plan = b->plan;
+    for (gint64 i = plan_stage_mtp(plan, stage); i > 0; i--)
+        go_weights(b, l, LLM_PIECE_MTP, plan->spec.recompute);
     if (plan_stage_has_head(plan, stage))
         go_weights(b, l, LLM_PIECE_HEAD, plan->spec.recompute);
-    for (gint64 i = 0; i < plan_stage_mtp(plan, stage); i++)
-        go_weights(b, l, LLM_PIECE_MTP, plan->spec.recompute);
-    for (gint64 i = 0; i < plan->layers[stage]; i++)
-        go_weights(b, l, plan_layer_piece(plan, stage, i), step_layer_recompute(b, stage, i));
+    for (gint64 i = plan->layers[stage]; i-- > 0;)
+        go_weights(b, l, plan_layer_piece(plan, stage, i), recompute_of(b, stage, i, keeps));
 }
 
 static Move
-move_of(StepBuild *b, guint stage, ScheduleKind kind)
+move_of(StepBuild *b, guint stage, ScheduleKind kind, gboolean keeps)
 {
     Level l = {0, 0};
     switch (kind) {
     case SCHEDULE_F:
-        walk_forward(b, &l, stage);
+        walk_forward(b, &l, stage, keeps);
         break;
     case SCHEDULE_B:
-        walk_backward(b, &l, stage, LLM_PASS_BACKWARD);
+        walk_backward(b, &l, stage, LLM_PASS_BACKWARD, keeps);
         break;
     case SCHEDULE_I:
-        walk_backward(b, &l, stage, LLM_PASS_INPUT_GRAD);
+        walk_backward(b, &l, stage, LLM_PASS_INPUT_GRAD, keeps);
         break;
     case SCHEDULE_W:
-        walk_weights(b, &l, stage);
+        walk_weights(b, &l, stage, keeps);
         break;
     }
     return (Move){l.now, l.most, TRUE};
@@ -143,13 +156,14 @@ gint64
 step_closed_form(StepBuild *b, guint pp_rank, gint64 static_bytes)
 {
     const GArray *tokens = b->schedule->ranks[pp_rank];
-    g_autofree Move *moves = g_new0(Move, (gsize)b->schedule->n_stages * 4);
+    g_autofree Move *moves = g_new0(Move, (gsize)b->schedule->n_stages * 8);
     Level l = {static_bytes, static_bytes};
     for (guint i = 0; i < tokens->len; i++) {
         ScheduleToken token = g_array_index(tokens, ScheduleToken, i);
-        Move *m = &moves[token.stage * 4 + token.kind];
+        gboolean keeps = step_token_keeps(b, token);
+        Move *m = &moves[token.stage * 8 + token.kind * 2 + (keeps ? 1 : 0)];
         if (!m->known)
-            *m = move_of(b, token.stage, token.kind);
+            *m = move_of(b, token.stage, (ScheduleKind)token.kind, keeps);
         need(&l, m->rise);
         add(&l, m->delta);
     }

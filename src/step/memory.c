@@ -174,6 +174,7 @@ tell(const StepMemoryLog *log, const StepResult *r, const StepOptions *options)
     g_autofree Cursor *cursors = g_new(Cursor, log->n_ranks);
     for (guint i = 0; i < log->n_ranks; i++) {
         cursors[i] = cursor_at_start(&g_array_index(r->stages, StepStage, i), i);
+        pass_instant(log, &cursors[i], 0);
         options->memory(options->memory_user, g_array_index(log->b->ranks, StepRank, i).rank, i, 0,
                         cursors[i].live);
     }
@@ -236,11 +237,6 @@ fill_stage(StepBuild *b, StepStage *stage)
     find_peak(b->memory, stage);
     stage->closed_form_bytes =
         step_closed_form(b, (guint)stage->pp_rank, static_bytes(&stage->fixed));
-    if (stage->peak_bytes == static_bytes(&stage->fixed)) { /* no op is marked */
-        stage->peak[STEP_MEMORY_ACTIVATIONS] = stage->closed_form_bytes - stage->peak_bytes;
-        stage->activations_bytes = stage->peak[STEP_MEMORY_ACTIVATIONS];
-        stage->peak_bytes = stage->closed_form_bytes;
-    }
 }
 
 /* What the context and its libraries take does not come from the allocator. */
