@@ -125,7 +125,8 @@ emit_ring_forward(LlmEmit *e, const Core *core)
         int sent = -1;
         if (step + 1 < core->ranks) {
             sent = llm_emit_exchange(e, "cp_send_kv", NET_SEND_RECV, core->group,
-                                     core->k_bytes + core->v_bytes, older);
+                                     core->k_bytes + core->v_bytes,
+                                     older >= 0 ? older : e->last_compute);
         }
         llm_emit_join(e, arrived);
         emit_step(e, core, step, FALSE);

@@ -130,6 +130,9 @@ void llm_emit_selected(LlmEmit *e, LlmPiece piece);
 void llm_emit_norm(LlmEmit *e);
 void llm_emit_mlp(LlmEmit *e, gboolean combine); /* gather, up, activation, down */
 void llm_emit_activation(LlmEmit *e);            /* of the dense MLP */
+/* The activation between two matrices, of `elements` outputs. */
+void llm_emit_activated(LlmEmit *e, const char *name, double elements);
+void llm_emit_activated_backward(LlmEmit *e, const char *name, double elements);
 void llm_emit_embedding_forward(LlmEmit *e);
 void llm_emit_embedding_backward(LlmEmit *e);
 void llm_emit_head_forward(LlmEmit *e);

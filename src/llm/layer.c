@@ -136,11 +136,33 @@ emit_attention_forward(LlmEmit *e, gboolean combine)
     llm_emit_row_forward(e, &attention_out, e->context, e->shape->hidden, combine);
 }
 
+/* Of `elements` outputs. Gated: reads both halves. In kernels of their own the gate's activation and its product
+ * with the other half; backward product, activation, and both gradients side by side. */
+void
+llm_emit_activated(LlmEmit *e, const char *name, double elements)
+{
+    double pass = elements * e->element;
+    if (e->shape->gated && !e->cut->fused_kernels) {
+        llm_emit_memory(e, "gate", COST_ACTIVATION, 2.0 * pass);
+    }
+    llm_emit_memory(e, name, COST_ACTIVATION, (e->shape->gated ? 3.0 : 2.0) * pass);
+}
+
+void
+llm_emit_activated_backward(LlmEmit *e, const char *name, double elements)
+{
+    double pass = elements * e->element;
+    llm_emit_memory(e, name, COST_ACTIVATION_BACKWARD, (e->shape->gated ? 5.0 : 3.0) * pass);
+    if (e->shape->gated && !e->cut->fused_kernels) {
+        llm_emit_memory(e, "gate_backward", COST_ACTIVATION_BACKWARD, 3.0 * pass);
+        llm_emit_memory(e, "gate_concat", COST_COPY, 4.0 * pass);
+    }
+}
+
 void
 llm_emit_activation(LlmEmit *e)
 {
-    llm_emit_memory(e, "activation", COST_ACTIVATION,
-                    column_pass(e, e->shape->gated ? 3 : 2, e->ffn));
+    llm_emit_activated(e, "activation", (double)e->tokens * (double)e->ffn);
 }
 
 void
@@ -191,8 +213,7 @@ emit_mlp_backward(LlmEmit *e)
 {
     llm_emit_row_backward(e, &mlp_down, e->ffn, e->shape->hidden, FALSE, e->shape->hidden);
     if (e->input_grad) {
-        llm_emit_memory(e, "activation_backward", COST_ACTIVATION_BACKWARD,
-                        column_pass(e, e->shape->gated ? 5 : 3, e->ffn));
+        llm_emit_activated_backward(e, "activation_backward", (double)e->tokens * (double)e->ffn);
         emit_bias_backward(e, e->shape->mlp_bias, column_pass(e, 1, e->up));
     }
     llm_emit_column_backward(e, &mlp_up, e->shape->hidden, e->up);

@@ -67,8 +67,8 @@ emit_ring(LlmEmit *e, const char *name, CostGemmPass pass, gint64 columns, gint6
         int sent = -1;
         if (i + 1 < ranks) {
             double bytes = gathered_bytes(e, part_rows(e, i + 1, ranks), columns);
-            sent =
-                llm_emit_exchange(e, "ring_exchange", NET_SEND_RECV, LLM_GROUP_TP, bytes, before);
+            sent = llm_emit_exchange(e, "ring_exchange", NET_SEND_RECV, LLM_GROUP_TP, bytes,
+                                     before >= 0 ? before : e->last_compute);
         }
         llm_emit_join(e, arrived);
         llm_emit_matrix(e, name, pass, part_rows(e, i, ranks), in, out, 1);

@@ -191,9 +191,7 @@ emit_dispatch(LlmEmit *e)
 void
 llm_emit_expert_activation(LlmEmit *e)
 {
-    double bytes =
-        (e->shape->gated ? 3.0 : 2.0) * (double)e->rows * (double)e->expert_ffn * e->element;
-    llm_emit_memory(e, "expert_activation", COST_ACTIVATION, bytes + 4.0 * (double)e->rows);
+    llm_emit_activated(e, "expert_activation", (double)e->rows * (double)e->expert_ffn);
 }
 
 static void
@@ -266,9 +264,8 @@ emit_routed_backward(LlmEmit *e)
     }
     llm_emit_grouped_backward(e, &expert_down, e->expert_ffn, hidden);
     if (e->input_grad) {
-        double columns = (e->shape->gated ? 5.0 : 3.0) * (double)e->expert_ffn;
-        llm_emit_memory(e, "expert_activation_backward", COST_ACTIVATION_BACKWARD,
-                        (double)e->rows * (columns * e->element + 8.0));
+        llm_emit_activated_backward(e, "expert_activation_backward",
+                                    (double)e->rows * (double)e->expert_ffn);
     }
     llm_emit_grouped_backward(e, &expert_up, hidden, e->expert_up);
     if (e->input_grad) {

@@ -40,6 +40,7 @@ typedef struct {
     gint64 vocab_padded;
     gboolean fused_kernels; /* bias+GELU, scale+mask+softmax, bias+dropout+add in one */
     gboolean fused_loss;    /* cross-entropy that keeps no fp32 copy of the logits */
+    gint64 loss_copies;     /* if not fused: fp32 copies at once; 0: 1 */
     gboolean
         tp_overlap; /* TransformerEngine's user buffers (SPEC.md 7.4): ring exchange and bulk */
 
@@ -173,15 +174,17 @@ LlmPieceParameters llm_piece_parameters(const LlmShape *shape, const LlmCut *cut
 gint64 llm_piece_replicated(const LlmShape *shape, const LlmCut *cut, LlmPiece piece);
 
 /* Bytes that stay alive from the piece's forward to its backward, per microbatch with the cut's
- * recompute; and what only its own backward needs while it runs: recomputed activations; of the
- * head the logits and their fp32 copy, which are there from the end of its forward to its
- * backward. */
+ * recompute (of a prediction module with its logits); and what only its own backward needs while it runs:
+ * what recompute brings back, the input that is there not among it; of the head the logits and their fp32
+ * copy, which are there from the end of its forward to its backward. */
 double llm_activation_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece);
 /* With the backward split: what stays alive from the end of the input gradient to the end of the weight
  * gradient, the inputs and output gradients of the matrices (32 s b h of 34 s b h + 5 a s^2 b for GPT without
  * tp, SPEC.md 5 and 10.6). */
 double llm_weight_grad_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece);
 double llm_transient_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece);
-/* The most that a list needs for itself while it runs, on top of what it keeps, finds kept or recomputed:
- * gathered inputs, gradients of activations, outputs that are not kept. */
+/* The most that a list needs for itself while it runs, on top of what it keeps, finds kept or recomputed (all of
+ * it counted for as long as the list runs): gradients of activations and gathered ones, outputs that are not
+ * kept, copies of tokens on their way. Inputs gathered by sequence parallelism are not among it: they lie in
+ * one buffer of whole hidden states that is there all the time. */
 double llm_workspace_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece, LlmPass pass);

@@ -9,12 +9,6 @@ static const LlmLinear shared_down = {"shared_down", "shared_down_dgrad", "share
 static const LlmLinear shared_gate = {"shared_gate", "shared_gate_dgrad", "shared_gate_wgrad"};
 
 static double
-activation_bytes(const LlmEmit *e, double passes)
-{
-    return passes * (double)e->tokens * (double)e->shared * e->element;
-}
-
-static double
 scale_bytes(const LlmEmit *e, double passes)
 {
     return passes * (double)e->local_tokens * (double)e->shape->hidden * e->element;
@@ -26,8 +20,7 @@ llm_emit_shared_forward(LlmEmit *e, gboolean up, gboolean down)
     gint64 hidden = e->shape->hidden;
     if (up) {
         llm_emit_column_forward(e, &shared_up, hidden, e->shared_up);
-        llm_emit_memory(e, "shared_activation", COST_ACTIVATION,
-                        activation_bytes(e, e->shape->gated ? 3 : 2));
+        llm_emit_activated(e, "shared_activation", (double)e->tokens * (double)e->shared);
     }
     if (down) {
         llm_emit_row_forward(e, &shared_down, e->shared, hidden, TRUE);
@@ -65,8 +58,8 @@ llm_emit_shared_backward(LlmEmit *e, gboolean down, gboolean up)
     }
     if (up) {
         if (e->input_grad) {
-            llm_emit_memory(e, "shared_activation_backward", COST_ACTIVATION_BACKWARD,
-                            activation_bytes(e, e->shape->gated ? 5 : 3));
+            llm_emit_activated_backward(e, "shared_activation_backward",
+                                        (double)e->tokens * (double)e->shared);
         }
         llm_emit_column_backward(e, &shared_up, hidden, e->shared_up);
     }

@@ -87,7 +87,7 @@ check_op(const GArray *ops, guint i, LlmPass pass)
     }
     if (is_collective(op)) {
         g_assert_cmpint(op->collective.bytes, >, 0);
-        gboolean early = pass == LLM_PASS_RECOMPUTE && n_compute_before(ops, i) <= 1;
+        gboolean early = pass == LLM_PASS_RECOMPUTE && n_compute_before(ops, i) == 0;
         g_assert_true(waits || early || (i == 0 && pass == LLM_PASS_WEIGHT_GRAD));
     } else {
         g_assert_true(op->kind != LLM_OP_MEMORY || op->memory.bytes > 0);
