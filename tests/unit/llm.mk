@@ -3,6 +3,7 @@ UNIT_TESTS += %D%/llm-activation
 UNIT_TESTS += %D%/llm-context
 UNIT_TESTS += %D%/llm-flops
 UNIT_TESTS += %D%/llm-layers
+UNIT_TESTS += %D%/llm-matrix
 UNIT_TESTS += %D%/llm-moe
 UNIT_TESTS += %D%/llm-ops
 UNIT_TESTS += %D%/llm-parameters
