@@ -7,6 +7,7 @@
 #include "report/number.h"
 #include "report/section.h"
 #include "report/table.h"
+#include "report/traffic.h"
 
 #include <math.h>
 
@@ -51,6 +52,7 @@ report_explain_text(const ReportRun *run, GString *out)
     g_autoptr(ReportTable) table = report_table_new("lrrl", NULL);
     text_node(table, why, why->value, 0);
     report_table_print(table, 0, out);
+    report_append_traffic(run, out);
     g_string_append(out, "\nWhy\n");
     report_append_reasons(run, out);
 }

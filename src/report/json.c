@@ -7,6 +7,7 @@
 #include "report/json_number.h"
 #include "report/model.h"
 #include "report/number.h"
+#include "report/traffic.h"
 
 #include <math.h>
 
@@ -186,6 +187,7 @@ json_write(const ReportRun *run, GString *out)
         report_json_double(b, step_kind_name(k), seconds(r->breakdown_ns[k]));
     json_builder_end_object(b);
     json_memory(b, run);
+    report_traffic_member(b, run);
     report_json_object(b, "simulation");
     report_json_int(b, "events", (gint64)r->events);
     report_json_int(b, "ops", (gint64)r->ops);

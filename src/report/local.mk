@@ -23,6 +23,7 @@ libdtsim_a_SOURCES += %D%/table.c %D%/table.h
 libdtsim_a_SOURCES += %D%/text.c
 libdtsim_a_SOURCES += %D%/timeline.c %D%/timeline.h
 libdtsim_a_SOURCES += %D%/trace.c %D%/trace.h
+libdtsim_a_SOURCES += %D%/traffic.c %D%/traffic.h
 libdtsim_a_SOURCES += %D%/tsv.c
 libdtsim_a_SOURCES += %D%/validation.c %D%/validation.h
 libdtsim_a_SOURCES += %D%/verdict.c
