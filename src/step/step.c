@@ -45,6 +45,7 @@ probe_op(void *user, guint32 rank, guint slot, guint32 tag, guint call, gint64 s
 {
     const Tracing *t = user;
     step_memory_log_op(t->b->memory, rank, slot, tag, start_ns, end_ns);
+    step_busy_log_op(t->b->busy, rank, slot, tag, start_ns, end_ns);
     if (t->options->trace)
         trace_op(user, rank, slot, tag, call, start_ns, end_ns);
 }
@@ -92,6 +93,7 @@ step_build_clear(StepBuild *b)
     g_array_unref(b->effects);
     g_array_unref(b->transfers);
     step_memory_log_free(b->memory);
+    step_busy_log_free(b->busy);
     g_array_unref(b->classes);
     g_array_unref(b->ranks);
     g_ptr_array_unref(b->lowered);
@@ -115,10 +117,14 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
     Tracing tracing = {&b, options};
     SimProbe probe = {probe_op, &tracing};
     b.memory = step_memory_log_new(&b);
+    b.busy = step_busy_log_new(&b);
     sim_engine_set_probe(engine, &probe);
     StepResult *result = NULL;
     if (sim_engine_run(engine, name_call, &b, error))
         result = step_collect(&b, engine, options);
+    else
+        g_prefix_error(error, "schedule %s: its messages need another order, or --p2p async: ",
+                       schedule->name);
     step_build_clear(&b);
     return result;
 }

@@ -1,4 +1,8 @@
 UNIT_TESTS += \
+	%D%/step-grid \
+	%D%/step-published \
 	%D%/step-run \
-	%D%/step-units
+	%D%/step-units \
+	%D%/step-volumes
+EXTRA_DIST += %D%/step-expect.h %D%/step-fixture.h
 BENCHES += tests/bench/iteration
