@@ -73,7 +73,9 @@ typedef struct {
     GPtrArray *templates;         /* owned SimTemplates */
     GPtrArray *lowered;           /* owned StepLowered, one a class */
     struct StepMemoryLog *memory; /* owned */
+    struct StepBusyLog *busy;     /* owned */
     guint32 wire_tag, sync_tag, launch_tag;
+    gboolean has_pairs; /* in the schedule: tokens that run as one */
 } StepBuild;
 
 /* step.c: empty tables; what builds them is below. */
@@ -217,6 +219,22 @@ guint step_add_gather(StepBuild *b, SimTemplate *t, const StepClass *class,
                       StepParameters parameters);
 /* Bytes of whole parameters that are gathered while they are used. */
 gint64 step_gathered_bytes(const StepBuild *b, const StepClass *class, StepParameters parameters);
+/* offload.c: states on the host or on NVMe. */
+/* Of the owned parameters, those that the host steps. */
+double step_host_share(const StepBuild *b);
+/* Behind their reduction; `adds`: to what a microbatch before has left there. */
+void step_offload_gradients(StepBuild *b, SimTemplate *t, StepParameters parameters, gboolean adds);
+/* The host's part of the optimizer step, which the GPU waits for. */
+void step_add_host_optimizer(StepBuild *b, SimTemplate *t, const GArray *stages);
+/* Brings a shard of parameters that do not live on the GPU; FALSE: nothing was added. */
+gboolean step_fetch_shard(StepBuild *b, SimTemplate *t, StepParameters parameters);
+/* Activations that a layer of a stage does not keep on the GPU; behind its forward they go, and they come back
+ * before its backward: fetched while the layer above computes, and awaited. */
+gint64 step_offloaded_bytes(const StepBuild *b, guint stage, gint64 i, LlmRecompute recompute);
+void step_offload_layer(StepBuild *b, SimTemplate *t, guint stage, gint64 i,
+                        LlmRecompute recompute);
+void step_fetch_layer(StepBuild *b, SimTemplate *t, guint stage, gint64 i, LlmRecompute recompute);
+void step_await_layer(StepBuild *b, SimTemplate *t, guint stage, gint64 i, LlmRecompute recompute);
 /* finish.c: from the last backward to the next iteration. */
 SimTemplate *step_finish_template(StepBuild *b, const StepClass *class);
 /* program.c: one program a class. */
@@ -226,6 +244,15 @@ SimEngine *step_engine_new(StepBuild *b);
 /* result.c, path.c, memory.c */
 StepResult *step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options);
 void step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r);
+/* busy.c: ops of the compute streams, by class of rank, as they run. */
+typedef struct StepBusyLog StepBusyLog;
+StepBusyLog *step_busy_log_new(const StepBuild *b);
+void step_busy_log_free(StepBusyLog *log);
+void step_busy_log_op(StepBusyLog *log, guint32 rank, guint slot, guint32 tag, gint64 start_ns,
+                      gint64 end_ns);
+/* Calls `visit` for each of them in a time, with how much of it it takes. */
+void step_busy_during(const StepBusyLog *log, guint32 rank, gint64 from_ns, gint64 to_ns,
+                      void (*visit)(void *user, guint32 tag, gint64 ns), void *user);
 /* traffic.c: of StepTraffic, what the program of a simulated rank sends. */
 GArray *step_traffic(const StepBuild *b, guint rank);
 void step_memory(StepBuild *b, StepResult *r, const StepOptions *options);
@@ -236,4 +263,4 @@ void step_memory_log_free(StepMemoryLog *log);
 void step_memory_log_op(StepMemoryLog *log, guint32 rank, guint slot, guint32 tag, gint64 start_ns,
                         gint64 end_ns);
 /* closed_form.c: the peak of a rank on top of what it holds for the whole iteration, by arithmetic. */
-gint64 step_closed_form(StepBuild *b, guint pp_rank, gint64 static_bytes);
+void step_closed_form(StepBuild *b, StepStage *stage, gint64 static_bytes);

@@ -190,7 +190,9 @@ add_optimizer(Finish *f)
     StepBuild *b = f->b;
     add_orthogonalisation(f);
     step_add_memory(b, f->t, plan_optimizer_names[f->spec->optimizer], STEP_OPTIMIZER, COST_ADAM,
-                    plan_optimizer_step_bytes(b->plan) * f->owned, FALSE);
+                    plan_optimizer_step_bytes(b->plan) * f->owned * (1 - step_host_share(b)),
+                    FALSE);
+    step_add_host_optimizer(b, f->t, f->stages);
 }
 
 /* One gather of all, or one for each bucket. */

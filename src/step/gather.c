@@ -79,9 +79,14 @@ static SimTemplate *
 gather_template(StepSharding *s, StepParameters parameters)
 {
     SimTemplate *t = sim_template_new();
-    if (step_add_gather(s->b, t, s->class, parameters) > 0)
-        step_mark(s->b, t, 0, STEP_MEMORY_GATHERED, step_gathered_bytes(s->b, s->class, parameters),
-                  0);
+    gboolean fetched = step_fetch_shard(s->b, t, parameters);
+    guint first = sim_template_n_ops(t);
+    if (step_add_gather(s->b, t, s->class, parameters) > 0) {
+        step_mark(s->b, t, first, STEP_MEMORY_GATHERED,
+                  step_gathered_bytes(s->b, s->class, parameters), 0);
+        if (fetched)
+            sim_template_wait_op(t, first, first - 1);
+    }
     g_ptr_array_add(s->b->templates, t);
     return t;
 }
@@ -108,8 +113,10 @@ step_gather_unit(StepSharding *s, SimProgram *program, StepShard *shard, guint u
     }
     if (sim_template_n_ops(t) == 0)
         return;
-    if (s->b->plan->spec.zero == 3)
-        sim_program_wait(program, STEP_SLOT_GATHER, STEP_SLOT_COMPUTE, gather_after(s));
+    static const guint slots[] = {STEP_SLOT_NVME, STEP_SLOT_H2D, STEP_SLOT_GATHER};
+    for (guint i = 0; i < G_N_ELEMENTS(slots) && s->b->plan->spec.zero == 3; i++)
+        if (sim_template_n_ops_on(t, slots[i]) > 0)
+            sim_program_wait(program, slots[i], STEP_SLOT_COMPUTE, gather_after(s));
     sim_program_call(program, t, 0, label);
     for (guint i = 0; i < shard->units->len; i++)
         if (i == unit || (units[unit].root && units[i].root))

@@ -1,5 +1,6 @@
 libdtsim_a_SOURCES += \
 	%D%/build.h \
+	%D%/busy.c \
 	%D%/classes.c \
 	%D%/closed_form.c \
 	%D%/engine.c \
@@ -10,6 +11,7 @@ libdtsim_a_SOURCES += \
 	%D%/lower.h \
 	%D%/memory.c \
 	%D%/memory_marks.c \
+	%D%/offload.c \
 	%D%/pair.c \
 	%D%/path.c \
 	%D%/piece.c \

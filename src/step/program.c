@@ -149,6 +149,16 @@ build_program(StepBuild *b, StepClass *class)
     step_sharding_clear(&p.sharding);
 }
 
+static gboolean
+has_pairs(const Schedule *schedule)
+{
+    for (guint rank = 0; rank < schedule->params.pp; rank++)
+        for (guint i = 0; i < schedule->ranks[rank]->len; i++)
+            if (g_array_index(schedule->ranks[rank], ScheduleToken, i).pair != SCHEDULE_SINGLE)
+                return TRUE;
+    return FALSE;
+}
+
 void
 step_build_programs(StepBuild *b)
 {
@@ -157,6 +167,7 @@ step_build_programs(StepBuild *b)
     b->wire_tag = step_tag(b, "pipeline_message", STEP_PP, message.basis, message.error_frac, TRUE);
     b->launch_tag = step_tag(b, "kernel_launch", STEP_HOST, COST_MODELLED, 0.3, TRUE);
     b->sync_tag = step_tag(b, "p2p_sync", STEP_HOST, COST_MODELLED, 0.5, TRUE);
+    b->has_pairs = has_pairs(b->schedule);
     for (guint i = 0; i < b->classes->len; i++)
         build_program(b, &g_array_index(b->classes, StepClass, i));
 }

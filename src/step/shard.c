@@ -131,6 +131,7 @@ enum {
     PART_REDUCES = 1 << 4,      /* its own gradients */
     PART_REDUCES_ROOT = 1 << 5, /* those of the root */
     PART_WAITS = 1 << 6,        /* until all reductions so far are over */
+    PART_ADDS = 1 << 7,         /* its gradients to those on the host */
 };
 
 static StepParameters
@@ -177,6 +178,13 @@ add_copy_out(StepSharding *s, SimTemplate *t, StepParameters parameters)
         step_add_memory(b, t, "gather_copy_out", STEP_DP, COST_COPY, bytes, FALSE);
 }
 
+static void
+reduce(StepSharding *s, SimTemplate *t, StepParameters parameters, gboolean adds)
+{
+    step_add_reduction(s->b, t, s->class, parameters);
+    step_offload_gradients(s->b, t, parameters, adds);
+}
+
 static SimTemplate *
 part_template(StepSharding *s, const StepShard *shard, ScheduleToken token, guint unit, guint flags)
 {
@@ -195,9 +203,9 @@ part_template(StepSharding *s, const StepShard *shard, ScheduleToken token, guin
     if (flags & PART_DROPS)
         step_mark(b, t, last, STEP_MEMORY_GATHERED, 0, -step_gathered_bytes(b, s->class, u->moved));
     if (flags & PART_REDUCES)
-        step_add_reduction(b, t, s->class, unit_parameters(u));
+        reduce(s, t, unit_parameters(u), flags & PART_ADDS);
     if (flags & PART_REDUCES_ROOT)
-        step_add_reduction(b, t, s->class, root_parameters(shard));
+        reduce(s, t, root_parameters(shard), flags & PART_ADDS);
     if (flags & PART_WAITS)
         step_join_reductions(b, t);
     g_ptr_array_add(b->templates, t);
@@ -333,6 +341,8 @@ run_unit(StepSharding *s, SimProgram *program, StepShard *shard, ScheduleToken t
     if (step_token_reduces(b, token, last)) {
         flags |= (u->root ? 0 : PART_REDUCES) | (ends ? PART_REDUCES_ROOT : 0);
         flags |= waits(b, shard->stage, ends) ? PART_WAITS : 0;
+        flags |= u->reduced && b->plan->spec.framework == PLAN_DEEPSPEED ? PART_ADDS : 0;
+        u->reduced = TRUE;
         for (guint i = 0; i < shard->units->len; i++)
             if (i == unit ? !u->root || ends : ends && unit_at(shard, i)->root)
                 unit_at(shard, i)->unreduced = FALSE;
@@ -424,7 +434,7 @@ static void
 launch_reduction(StepSharding *s, SimProgram *program, StepParameters parameters, gboolean wait)
 {
     SimTemplate *t = sim_template_new();
-    step_add_reduction(s->b, t, s->class, parameters);
+    reduce(s, t, parameters, FALSE);
     if (wait && sim_template_n_ops(t) > 0)
         step_join_reductions(s->b, t);
     g_ptr_array_add(s->b->templates, t);

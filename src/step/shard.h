@@ -11,6 +11,7 @@ typedef struct {
     gboolean present;   /* its parameters are here, or on their way */
     gboolean fresh;     /* gathered, and not used since */
     gboolean unreduced; /* full gradients are kept */
+    gboolean reduced;   /* those of some microbatch */
     guint ready;        /* ops of the gather stream after which the parameters are here */
 } StepUnit;
 

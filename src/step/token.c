@@ -54,12 +54,13 @@ most_in_flight(const Schedule *s, guint stage)
     return most;
 }
 
-/* Megatron counts microbatches modulo those in flight; the last ones of each round are recomputed. */
+/* Megatron counts microbatches modulo those in flight; the last ones of each round are recomputed. Where pairs
+ * interleave it knows no such window. */
 gboolean
 step_token_keeps(const StepBuild *b, ScheduleToken token)
 {
     const PlanSpec *spec = &b->plan->spec;
-    if (spec->recompute != LLM_RECOMPUTE_FULL || spec->recompute_microbatches <= 0)
+    if (spec->recompute != LLM_RECOMPUTE_FULL || spec->recompute_microbatches <= 0 || b->has_pairs)
         return FALSE;
     guint window = most_in_flight(b->schedule, token.stage);
     guint kept = window - (guint)MIN(spec->recompute_microbatches, window);
@@ -155,18 +156,42 @@ pass_of(ScheduleToken token)
     return passes[token.kind];
 }
 
+static LlmRecompute
+recompute_in(const StepBuild *b, const StepPart *part, gint64 i)
+{
+    return part->keeps || i < 0 ? LLM_RECOMPUTE_NONE
+                                : step_layer_recompute(b, part->token.stage, i);
+}
+
 static void
 add_forward(StepBuild *b, SimTemplate *t, StepClass *class, const StepPart *part)
 {
     guint stage = part->token.stage;
     if (part->embedding)
         add_embedding(b, t, class, stage, LLM_PASS_FORWARD);
-    for (gint64 i = part->from; i < part->to; i++)
-        add_piece(b, t, class, plan_layer_piece(b->plan, stage, i),
-                  part->keeps ? LLM_RECOMPUTE_NONE : step_layer_recompute(b, stage, i),
-                  LLM_PASS_FORWARD);
+    for (gint64 i = part->from; i < part->to; i++) {
+        LlmRecompute recompute = recompute_in(b, part, i);
+        add_piece(b, t, class, plan_layer_piece(b->plan, stage, i), recompute, LLM_PASS_FORWARD);
+        step_offload_layer(b, t, stage, i, recompute);
+    }
     if (part->head)
         add_head_forward(b, t, class, stage);
+}
+
+/* B or I of a layer. What it needs from the host has been on its way since the layer above began; what the layer
+ * below needs is now. */
+static void
+add_layer_backward(StepBuild *b, SimTemplate *t, StepClass *class, const StepPart *part, gint64 i)
+{
+    guint stage = part->token.stage;
+    LlmRecompute recompute = recompute_in(b, part, i);
+    if (i + 1 == b->plan->layers[stage])
+        step_fetch_layer(b, t, stage, i, recompute);
+    step_await_layer(b, t, stage, i, recompute);
+    step_fetch_layer(b, t, stage, i - 1, recompute_in(b, part, i - 1));
+    if (!part->keeps)
+        step_add_recompute(b, t, class, stage, i);
+    add_piece(b, t, class, plan_layer_piece(b->plan, stage, i), recompute, pass_of(part->token));
 }
 
 /* B, I or W: head, layers from last to first (each after its recompute), embedding. */
@@ -179,10 +204,10 @@ add_backward(StepBuild *b, SimTemplate *t, StepClass *class, const StepPart *par
         add_head_backward(b, t, class, stage, pass);
     for (gint64 i = part->to - 1; i >= part->from; i--) {
         LlmPiece piece = plan_layer_piece(b->plan, stage, i);
-        if (pass != LLM_PASS_WEIGHT_GRAD && !part->keeps)
-            step_add_recompute(b, t, class, stage, i);
-        add_piece(b, t, class, piece,
-                  part->keeps ? LLM_RECOMPUTE_NONE : step_layer_recompute(b, stage, i), pass);
+        if (pass == LLM_PASS_WEIGHT_GRAD)
+            add_piece(b, t, class, piece, recompute_in(b, part, i), pass);
+        else
+            add_layer_backward(b, t, class, part, i);
         step_add_accumulation(b, t, step_piece_parameters(b, stage, piece), pass);
     }
     if (part->embedding)
