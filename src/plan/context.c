@@ -20,6 +20,14 @@ check_inner(const PlanSpec *spec, GError **error)
         return TRUE;
     if (spec->cp_inner > 1 && spec->cp_inner < spec->cp && spec->cp % spec->cp_inner == 0)
         return TRUE;
+    gint64 least = 2;
+    while (least * least <= spec->cp && spec->cp % least != 0)
+        least++;
+    if (least * least > spec->cp) /* no rings of all-to-alls among a prime number of ranks */
+        return plan_refuse(error,
+                           "--cp-comm-type: a2a+p2p makes rings of all-to-alls and --cp is " PLAN_D
+                           "; write --cp-comm-type p2p or a2a, or a --cp that is a product",
+                           spec->cp);
     g_autofree char *divisors = plan_list_divisors(spec->cp, spec->cp - 1);
     return plan_refuse(error,
                        "--cp-inner: " PLAN_D " ranks of the all-to-all do not cut --cp " PLAN_D

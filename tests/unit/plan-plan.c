@@ -96,10 +96,11 @@ test_refused_degrees(void)
         {5, 1, 1, 1, 1, 1, 0, 0,
          "--tp: 5 does not divide the 96 attention heads of gpt3-175b; write "
          "one of 1, 2, 3, 4, 6, 8, 12,"},
-        {1, 1, 1, 2, 1, 1, 0, 0, "--cp: context parallelism (2) is not supported yet"},
-        {1, 1, 8, 1, 8, 1, 0, 0, "--ep: expert parallelism (8) is not supported yet"},
-        {1, 1, 1, 1, 1, 1, 0, 3, "--zero: stage 3 is not supported yet"},
-        {1, 1, 1, 1, 1, 1, 0, 4, "--zero: there is no stage 4"},
+        {1, 1, 1, 0, 1, 1, 0, 0, "--cp: 0 is out of range"},
+        {1, 1, 8, 1, 8, 1, 0, 0, "--ep: gpt3-175b has no experts; leave it out"},
+        {8, 1, 1, 3, 1, 1, 0, 0, "two pieces for each context rank and its tp = 24; write 2040"},
+        {1, 1, 1, 5, 1, 1, 0, 0, "two pieces for each context rank and its tp = 10; write 2040"},
+        {1, 1, 1, 1, 1, 1, 0, 4, "--zero: there is no stage 4; write 0, 1, 2 or 3"},
         {1, 1, 1, 1, 1, 2, 0, 0, "--vpp: 2 chunks need a pipeline"},
         {1, 96, 1, 1, 1, 1000, 0, 0, "more than 65535 stages"},
     };
