@@ -76,8 +76,11 @@ plan_resolve_offload(PlanSpec *spec, const ClusterSystem *system, GError **error
                         spec->parameter_device != PLAN_DEVICE_GPU || spec->offload_activations > 0;
     if (offloads && system->pcie_Bps <= 0)
         return plan_refuse(error,
-                           "--offload-optimizer: the speed of PCIe on %s is not known; give "
+                           "--offload-%s: the speed of PCIe on %s is not known; give "
                            "node.pcie-rate=25GBps with --set",
+                           spec->optimizer_device != PLAN_DEVICE_GPU   ? "optimizer"
+                           : spec->parameter_device != PLAN_DEVICE_GPU ? "params"
+                                                                       : "activations",
                            system->name);
     if (spec->optimizer_device != PLAN_DEVICE_GPU && spec->offload_frac == 0)
         spec->offload_frac = 1;
