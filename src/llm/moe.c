@@ -24,7 +24,9 @@ row_pass(const LlmEmit *e, double passes, gint64 rows, double element)
     return passes * (double)rows * (double)e->shape->hidden * element;
 }
 
-/* Bytes of an element on its way to its expert. */
+/* Bytes of an element on its way to its expert; in 8 bits there is an fp32 scale for each 128 of them. */
+static const double scale_bytes = 4.0 / 128.0;
+
 static double
 travel_element(const LlmEmit *e)
 {
@@ -112,7 +114,7 @@ emit_probabilities(LlmEmit *e, const char *name, gboolean back)
 
 /* Experts cut by etp see the rows of all their ranks; their partial sums are scattered back. */
 static void
-emit_expert_tp(LlmEmit *e, gboolean gather, gboolean probabilities)
+emit_expert_tp(LlmEmit *e, gboolean gather, gboolean probabilities, double element)
 {
     gint64 etp = llm_group_size(e->cut, LLM_GROUP_ETP);
     double rows = (double)e->received;
@@ -120,7 +122,7 @@ emit_expert_tp(LlmEmit *e, gboolean gather, gboolean probabilities)
         rows = (double)llm_group_size(e->cut, LLM_GROUP_EP) * (double)e->local_tokens;
     }
     NetOp op = gather ? NET_ALL_GATHER : NET_REDUCE_SCATTER;
-    double bytes = (double)etp * rows * (double)e->shape->hidden * e->element;
+    double bytes = (double)etp * rows * (double)e->shape->hidden * element;
     const char *name = gather ? "expert_gather" : "expert_scatter";
     llm_emit_join(e, llm_emit_exchange(e, name, op, LLM_GROUP_ETP, bytes, e->last_compute));
     if (probabilities) {
@@ -180,9 +182,11 @@ emit_dispatch(LlmEmit *e)
         llm_emit_memory(e, "permute", COST_PERMUTE, row_pass(e, 2, e->sent, travel_element(e)));
     }
     e->segment = LLM_SEGMENT_DISPATCH;
-    int sent = emit_tokens(e, "dispatch", FALSE, travel_element(e));
-    if (travels) { /* an fp32 scale for each 128 elements */
-        emit_tokens(e, "dispatch_scales", FALSE, 4.0 / 128.0);
+    /* DeepEP's kernels carry the scales with the tokens. */
+    gboolean carried = travels && e->cut->dispatch == LLM_DISPATCH_FLEX;
+    int sent = emit_tokens(e, "dispatch", FALSE, travel_element(e) + (carried ? scale_bytes : 0.0));
+    if (travels && !carried) {
+        emit_tokens(e, "dispatch_scales", FALSE, scale_bytes);
     }
     emit_probabilities(e, "dispatch_probs", FALSE);
     return sent < 0 ? -1 : (int)e->ops->len - 1; /* the last of them */
@@ -199,7 +203,7 @@ emit_routed_forward(LlmEmit *e)
 {
     gint64 hidden = e->shape->hidden;
     gboolean arrived = e->cut->fp8_dispatch && llm_group_size(e->cut, LLM_GROUP_EP) > 1;
-    emit_expert_tp(e, TRUE, TRUE);
+    emit_expert_tp(e, TRUE, TRUE, arrived ? travel_element(e) : e->element);
     if (llm_emit_sorts(e)) {
         llm_emit_memory(e, "expert_sort", COST_PERMUTE, row_pass(e, 2, e->rows, travel_element(e)));
     }
@@ -212,7 +216,7 @@ emit_routed_forward(LlmEmit *e)
     if (llm_emit_sorts(e)) {
         llm_emit_memory(e, "expert_unsort", COST_PERMUTE, row_pass(e, 2, e->rows, e->element));
     }
-    emit_expert_tp(e, FALSE, FALSE);
+    emit_expert_tp(e, FALSE, FALSE, e->element);
 }
 
 /* Shared experts run with the routed ones, or their first half beside the dispatch and their second beside
@@ -256,7 +260,7 @@ emit_routed_backward(LlmEmit *e)
 {
     gint64 hidden = e->shape->hidden;
     if (e->input_grad) {
-        emit_expert_tp(e, TRUE, FALSE);
+        emit_expert_tp(e, TRUE, FALSE, e->element);
         if (llm_emit_sorts(e)) {
             llm_emit_memory(e, "expert_unsort_backward", COST_PERMUTE,
                             row_pass(e, 2, e->rows, e->element));
@@ -273,7 +277,7 @@ emit_routed_backward(LlmEmit *e)
             llm_emit_memory(e, "expert_sort_backward", COST_PERMUTE,
                             row_pass(e, 2, e->rows, e->element));
         }
-        emit_expert_tp(e, FALSE, TRUE);
+        emit_expert_tp(e, FALSE, TRUE, e->element);
     }
 }
 

@@ -164,6 +164,13 @@ test_flex(void)
     g_assert_cmpfloat(ranks, <, 8);
     g_assert_cmpfloat(nodes, <, ranks);
     g_assert_cmpint(find_op(ops, "combine")->collective.bytes, ==, op->collective.bytes);
+    cut.fp8_dispatch = TRUE; /* a byte an element and 4 for each 128; the way back as before */
+    g_autoptr(GArray) bytes = llm_ops(shape, &cut, LLM_PIECE_MOE, LLM_PASS_FORWARD);
+    g_assert_cmpfloat_with_epsilon((double)find_op(bytes, "dispatch")->collective.bytes /
+                                       (double)op->collective.bytes,
+                                   (1 + 4.0 / 128) / 2, 1e-9);
+    g_assert_cmpint(find_op(bytes, "combine")->collective.bytes, ==, op->collective.bytes);
+    cut.fp8_dispatch = FALSE;
     cut.ep = 256; /* one expert a rank: nothing is saved */
     g_autoptr(GArray) each = llm_ops(shape, &cut, LLM_PIECE_MOE, LLM_PASS_FORWARD);
     g_assert_cmpfloat_with_epsilon((double)find_op(each, "dispatch")->collective.bytes / token, 8,
