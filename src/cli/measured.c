@@ -156,8 +156,6 @@ read_run(const CliMeasurements *m, guint row, CliMeasured *r, GError **error)
     }
     if (!cli_measured_plan(m, row, r->shape, &r->spec, error))
         return FALSE;
-    if (r->memory_kind == CLI_MEMORY_ALLOCATED)
-        r->spec.fragmentation = 0;
     if (!place_layers(m, row, r))
         r->skipped = g_strdup("nanotron leaves stages between the ends without layers");
     return TRUE;

@@ -236,6 +236,8 @@ cli_measured_plan(const CliMeasurements *m, guint row, const LlmShape *shape, Pl
     read_stages(m, row, &p);
     if (shape->experts > 0)
         read_experts(m, row, &p);
+    else
+        p.etp = 0; /* says nothing where there are no experts */
     *ret_spec = p;
     return TRUE;
 }

@@ -128,7 +128,8 @@ memory_of(const CliMeasured *m, const StepResult *r)
                : m->memory_stage == CLI_STAGE_FIRST ? 0
                                                     : r->memory_peak_stage;
     const StepStage *stage = &g_array_index(r->stages, StepStage, at);
-    double bytes = (double)stage->peak_bytes;
+    double bytes = (double)(m->memory_kind == CLI_MEMORY_ALLOCATED ? stage->peak_bytes
+                                                                   : stage->reserved_bytes);
     if (m->memory_kind != CLI_MEMORY_PROCESS)
         bytes += workspace_of(m) - (double)stage->fixed.fixed_bytes;
     return bytes / 1e9;
@@ -167,7 +168,7 @@ predict(Validation *v, CliMeasured *m, ReportValidated *row, GError **error)
     }
     row->predicted_s = m->stand_in ? NAN : (double)r->time_ns / 1e9;
     row->predicted_gb = memory_of(m, r);
-    row->fits = report_fits(r);
+    row->fits = r->verdict == STEP_FITS;
     return TRUE;
 }
 

@@ -40,7 +40,6 @@ typedef struct {
     gint64 vocab_padded;
     gboolean fused_kernels; /* bias+GELU, scale+mask+softmax, bias+dropout+add in one */
     gboolean fused_loss;    /* cross-entropy that keeps no fp32 copy of the logits */
-    gint64 loss_copies;     /* if not fused: fp32 copies at once; 0: 1 */
     gboolean
         tp_overlap; /* TransformerEngine's user buffers (SPEC.md 7.4): ring exchange and bulk */
 

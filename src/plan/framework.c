@@ -146,11 +146,12 @@ plan_runs_pytorch(const PlanSpec *spec)
            spec->framework == PLAN_LLM_FOUNDRY;
 }
 
-/* SPEC.md 10.5: 2 to 10 % without expandable segments; pools of contiguous buffers lose less. */
+/* Of what comes and goes. SPEC.md 10.5: 2 to 10 % without expandable segments; nanotron's unfused kernels lose
+ * more (published runs of its benchmark without tensor parallelism: 8 to 14 %). */
 static double
 fragmentation_of(PlanFramework framework)
 {
-    return framework == PLAN_MEGATRON || framework == PLAN_NANOTRON ? 0.03 : 0.05;
+    return framework == PLAN_MEGATRON ? 0.03 : framework == PLAN_NANOTRON ? 0.12 : 0.05;
 }
 
 static PlanReduce

@@ -8,6 +8,7 @@ libdtsim_a_SOURCES += %D%/layers.c \
 libdtsim_a_SOURCES += %D%/memory.c
 libdtsim_a_SOURCES += %D%/print.c
 libdtsim_a_SOURCES += %D%/ranks.c
+libdtsim_a_SOURCES += %D%/run_ahead.c
 libdtsim_a_SOURCES += %D%/stages.c
 libdtsim_a_SOURCES += %D%/activation.c \
 	%D%/context.c \

@@ -169,7 +169,8 @@ deepep_buffers(const Plan *plan)
     return bytes + (cut->ep_nodes > 1 ? channels * cut->ep_nodes * 128 * token * 2 : 0);
 }
 
-/* The whole-sequence buffer that sequence parallel all-gathers into, receive buffers, buckets. */
+/* The whole-sequence buffer that sequence parallel all-gathers into (nanotron: one for inputs, one for gradients),
+ * receive buffers, buckets. */
 static gint64
 communication_bytes(const Plan *plan, gint64 pp_rank, gint64 parameters)
 {
@@ -177,7 +178,8 @@ communication_bytes(const Plan *plan, gint64 pp_rank, gint64 parameters)
     gint64 bytes = receive_buffers(plan, pp_rank) * plan_p2p_bytes(plan);
 
     if (s->sequence_parallel)
-        bytes += s->seq / s->cp * s->micro_batch * plan->shape->hidden * plan_parameter_bytes(plan);
+        bytes += s->seq / s->cp * s->micro_batch * plan->shape->hidden *
+                 plan_parameter_bytes(plan) * (s->framework == PLAN_NANOTRON ? 2 : 1);
     return bytes + deepspeed_buckets(plan, parameters) + deepep_buffers(plan);
 }
 
@@ -279,12 +281,17 @@ plan_static_memory_of(const Plan *plan, gint64 pp_rank, const gint64 *stages, gu
                       guint weight_versions)
 {
     Held held = held_of(plan, stages, n_stages);
+    gint64 layers = 0;
+    for (guint i = 0; i < n_stages; i++)
+        layers += plan->layers[stages[i]];
     PlanStaticMemory m = {
         .parameters_bytes = parameter_bytes(plan, &held, weight_versions),
         .gradients_bytes = gradient_bytes(plan, &held),
         .optimizer_bytes = state_bytes(plan, &held),
         .fixed_bytes = plan->system->fixed_memory_bytes,
-        .communication_bytes = communication_bytes(plan, pp_rank, held.all.dense + held.all.expert),
+        .communication_bytes =
+            communication_bytes(plan, pp_rank, held.all.dense + held.all.expert) +
+            plan_run_ahead_bytes(plan, pp_rank, layers),
     };
     offload(plan, &held, &m);
     return m;

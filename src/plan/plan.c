@@ -36,9 +36,13 @@ p2p_of(const char *schedule, gint64 vpp)
 {
     static const char *const blocking[] = {"1f1b",       "gpipe", "gpipe_lifo",
                                            "gpipe-lifo", "naive", NULL};
-    static const char *const overlapped[] = {"interleaved", "interleaved_megatron",
-                                             "interleaved-megatron", "interleaved_ep_overlap",
-                                             "interleaved-ep-overlap", "ep_overlap", NULL};
+    static const char *const overlapped[] = {"interleaved",
+                                             "interleaved_megatron",
+                                             "interleaved-megatron",
+                                             "interleaved_ep_overlap",
+                                             "interleaved-ep-overlap",
+                                             "ep_overlap",
+                                             NULL};
     if (g_strv_contains(blocking, schedule))
         return vpp > 1 ? PLAN_P2P_OVERLAPPED : PLAN_P2P_BLOCKING;
     return g_strv_contains(overlapped, schedule) ? PLAN_P2P_OVERLAPPED : PLAN_P2P_ASYNC;
@@ -137,7 +141,8 @@ cut_of(const Plan *plan)
         .dropout = spec->dropout != 0,
         .gradient_fp32 = spec->gradient_fp32 && spec->gradient_fusion,
         .vocab_padded = plan->vocab_padded,
-        .fused_kernels = TRUE,
+        .fused_kernels = spec->framework != PLAN_NANOTRON && spec->framework != PLAN_FSDP &&
+                         spec->framework != PLAN_TORCHTITAN,
         .fused_loss = spec->fused_loss,
         .tp_overlap = spec->tp_overlap,
         .cp_kind = spec->cp_kind,

@@ -40,3 +40,6 @@ gint64 *plan_resolve_layers(const PlanSpec *spec, const LlmShape *shape, GError 
 void plan_remark(GPtrArray *remarks, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* Sets PLAN_ERROR_ILLEGAL and returns FALSE. */
 gboolean plan_refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Of `layers` on a pipeline rank: what is freed but still held by a stream of communication. */
+gint64 plan_run_ahead_bytes(const Plan *plan, gint64 pp_rank, gint64 layers);
