@@ -73,6 +73,7 @@ typedef struct {
     GPtrArray *templates;         /* owned SimTemplates */
     GPtrArray *lowered;           /* owned StepLowered, one a class */
     struct StepMemoryLog *memory; /* owned */
+    struct StepBusyLog *busy;     /* owned */
     guint32 wire_tag, sync_tag, launch_tag;
     gboolean has_pairs; /* in the schedule: tokens that run as one */
 } StepBuild;
@@ -243,6 +244,15 @@ SimEngine *step_engine_new(StepBuild *b);
 /* result.c, path.c, memory.c */
 StepResult *step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options);
 void step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r);
+/* busy.c: ops of the compute streams, by class of rank, as they run. */
+typedef struct StepBusyLog StepBusyLog;
+StepBusyLog *step_busy_log_new(const StepBuild *b);
+void step_busy_log_free(StepBusyLog *log);
+void step_busy_log_op(StepBusyLog *log, guint32 rank, guint slot, guint32 tag, gint64 start_ns,
+                      gint64 end_ns);
+/* Calls `visit` for each of them in a time, with how much of it it takes. */
+void step_busy_during(const StepBusyLog *log, guint32 rank, gint64 from_ns, gint64 to_ns,
+                      void (*visit)(void *user, guint32 tag, gint64 ns), void *user);
 /* traffic.c: of StepTraffic, what the program of a simulated rank sends. */
 GArray *step_traffic(const StepBuild *b, guint rank);
 void step_memory(StepBuild *b, StepResult *r, const StepOptions *options);
@@ -253,4 +263,4 @@ void step_memory_log_free(StepMemoryLog *log);
 void step_memory_log_op(StepMemoryLog *log, guint32 rank, guint slot, guint32 tag, gint64 start_ns,
                         gint64 end_ns);
 /* closed_form.c: the peak of a rank on top of what it holds for the whole iteration, by arithmetic. */
-gint64 step_closed_form(StepBuild *b, guint pp_rank, gint64 static_bytes);
+void step_closed_form(StepBuild *b, StepStage *stage, gint64 static_bytes);

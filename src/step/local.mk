@@ -1,5 +1,6 @@
 libdtsim_a_SOURCES += \
 	%D%/build.h \
+	%D%/busy.c \
 	%D%/classes.c \
 	%D%/closed_form.c \
 	%D%/engine.c \

@@ -3,7 +3,11 @@
  * The path runs through the pipeline: while it fills and drains it lies on other ranks than the one that
  * is busy longest.  The *home* rank is the one on which the path spends most of its pipeline time; pipeline
  * work of the path on any other rank is what the home rank waits for, and counts as bubble.  Everything else
- * counts by its own kind, wherever it is. */
+ * counts by its own kind, wherever it is.
+ *
+ * Communication on the path that runs beside compute of its rank is hidden as long as that lasts: the time is
+ * the compute's, and only the rest is exposed. (Pipeline messages are not looked at so: what their receiver
+ * computes meanwhile is another microbatch.) */
 #include "config.h"
 
 #include <math.h>
@@ -20,6 +24,8 @@ typedef struct {
     gint64 *pipeline_ns; /* [pp] pipeline time of the path on each pipeline rank */
     gint64 *by_tag;      /* [tags * 2] ns of the path: at home or by kind; as bubble */
     guint home;
+    guint32 rank;     /* of the segment at hand */
+    gint64 hidden_ns; /* of it, so far */
 } Path;
 
 static guint
@@ -39,13 +45,34 @@ find_home(void *user, const SimSegment *segment)
 }
 
 static void
+count(Path *path, guint32 rank, guint32 tag, gint64 ns)
+{
+    const StepOp *op = &g_array_index(path->b->ops, StepOp, tag);
+    gboolean bubble =
+        op->pipeline && op->kind != STEP_PP && pp_rank_of(path->b, rank) != path->home;
+    path->by_tag[2 * tag + bubble] += ns;
+}
+
+static void
+count_hidden(void *user, guint32 tag, gint64 ns)
+{
+    Path *path = user;
+    count(path, path->rank, tag, ns);
+    path->hidden_ns += ns;
+}
+
+static void
 attribute(void *user, const SimSegment *segment)
 {
     Path *path = user;
     const StepOp *op = &g_array_index(path->b->ops, StepOp, segment->tag);
-    gboolean bubble =
-        op->pipeline && op->kind != STEP_PP && pp_rank_of(path->b, segment->rank) != path->home;
-    path->by_tag[2 * segment->tag + bubble] += segment->end_ns - segment->start_ns;
+    gboolean beside = segment->slot != STEP_SLOT_COMPUTE && segment->slot != STEP_SLOT_HOST;
+    path->rank = segment->rank;
+    path->hidden_ns = 0;
+    if (beside && op->kind != STEP_PP)
+        step_busy_during(path->b->busy, segment->rank, segment->start_ns, segment->end_ns,
+                         count_hidden, path);
+    count(path, segment->rank, segment->tag, segment->end_ns - segment->start_ns - path->hidden_ns);
 }
 
 /* Errors of different kinds of ops are independent; the times of one kind err together; and all of them
