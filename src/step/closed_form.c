@@ -8,10 +8,17 @@
  *          together, and the backward frees it with what was kept; I leaves what W needs
  *   W      frees that, piece by piece
  *
- * peak = static + max over tokens of (sum of delta of those before it + its rise). */
+ * peak = static + max over tokens of (sum of delta of those before it + its rise)
+ *
+ * This is the simulated peak to the byte where nothing runs beside the compute that allocates.  What does is
+ * bounded from above and added, and the sum is the margin within which the simulated peak lies below:
+ *   gathered units   all of the rank, when they are kept until the last backward; else the kept ones, and of the
+ *                    others one in use, `prefetch` ahead of it, and those that are recomputed with it
+ *   full gradients   all of the rank when reductions may lag behind; else those of one unit and its copy
+ *   pairs whose layers interleave hold at most what both hold; activations on the host are not missing here */
 #include "config.h"
 
-#include "step/build.h"
+#include "step/shard.h"
 
 typedef struct {
     gint64 now, most;
@@ -152,21 +159,135 @@ move_of(StepBuild *b, guint stage, ScheduleKind kind, gboolean keeps)
     return (Move){l.now, l.most, TRUE};
 }
 
-gint64
-step_closed_form(StepBuild *b, guint pp_rank, gint64 static_bytes)
+/* --- what is gathered and not yet reduced --------------------------------------------------------- */
+
+typedef struct {
+    gint64 all, most; /* units that come and go: their sum, and the largest */
+    gint64 kept;      /* from forward to backward, in spite of reshard_after_forward */
+} Units;
+
+/* PyTorch's root, and what torchtitan keeps for the backward. */
+static gboolean
+is_kept(const PlanSpec *spec, const PlanUnit *unit)
+{
+    if (spec->framework == PLAN_TORCHTITAN)
+        return unit->head;
+    return unit->from == unit->to && spec->bucket == PLAN_BUCKET_UNITS &&
+           (spec->framework == PLAN_FSDP || spec->framework == PLAN_LLM_FOUNDRY);
+}
+
+static Units
+units_of(const StepBuild *b, guint pp_rank,
+         gint64 (*bytes)(const StepBuild *b, const StepClass *class, StepParameters parameters))
+{
+    const StepClass *class =
+        &g_array_index(b->classes, StepClass, g_array_index(b->ranks, StepRank, pp_rank).class);
+    g_autoptr(GArray) stages = step_stages_on(b->schedule, pp_rank);
+    Units sum = {0};
+    for (guint k = 0; k < stages->len; k++) {
+        g_autoptr(GArray) units = plan_stage_units(b->plan, g_array_index(stages, gint64, k));
+        for (guint i = 0; i < units->len; i++) {
+            const PlanUnit *u = &g_array_index(units, PlanUnit, i);
+            gint64 n = bytes(b, class, (StepParameters){u->dense, u->expert});
+            gboolean kept = is_kept(&b->plan->spec, u);
+            *(kept ? &sum.kept : &sum.all) += n;
+            sum.most = kept ? sum.most : MAX(sum.most, n);
+        }
+    }
+    return sum;
+}
+
+static gint64
+most_gathered(const StepBuild *b, guint pp_rank, gboolean pairs)
+{
+    const PlanSpec *spec = &b->plan->spec;
+    if (spec->zero != 3)
+        return 0;
+    Units u = units_of(b, pp_rank, step_gathered_bytes);
+    if (!spec->reshard_after_forward || pairs)
+        return u.all + u.kept;
+    gint64 unit = MAX(spec->unit_layers, 1);
+    gint64 together = 1 + (plan_recompute_unit(b->plan) - 1 + unit - 1) / unit;
+    gint64 bytes = (together + spec->prefetch_units) * u.most;
+    if (spec->prefetch_elements > 0)
+        bytes = (together + 1) * u.most +
+                MIN(spec->prefetch_elements, u.all) * plan_parameter_bytes(b->plan);
+    return MIN(bytes, u.all) + u.kept;
+}
+
+static gint64
+most_unreduced(const StepBuild *b, guint pp_rank, gboolean pairs)
+{
+    const PlanSpec *spec = &b->plan->spec;
+    if (spec->zero < 2)
+        return 0;
+    Units u = units_of(b, pp_rank, step_unsharded);
+    gint64 width = step_unsharded_width(b);
+    gint64 copy = step_copies_units(b) ? plan_gradient_bytes(b->plan) : 0;
+    gint64 largest = MAX(u.most, u.kept); /* the kept ones are reduced as one */
+    gboolean in_turn = spec->reduce == PLAN_REDUCE_EACH && !pairs;
+    for (guint s = 0; s < b->schedule->n_stages; s++) {
+        StepReduction how = step_reduction_of(b, s);
+        gboolean one_copy = copy > 0 && spec->framework != PLAN_DEEPSPEED;
+        in_turn =
+            in_turn && (how == STEP_REDUCE_BLOCKING || (how == STEP_REDUCE_BESIDE && one_copy));
+    }
+    if (in_turn)
+        return largest * (width + copy) + u.kept * width;
+    return (u.all + u.kept) * MAX(width, copy) + largest * copy;
+}
+
+static gboolean
+has_pairs(const StepBuild *b, guint pp_rank)
+{
+    const GArray *tokens = b->schedule->ranks[pp_rank];
+    for (guint i = 0; i < tokens->len; i++)
+        if (g_array_index(tokens, ScheduleToken, i).pair != SCHEDULE_SINGLE)
+            return TRUE;
+    return FALSE;
+}
+
+static Move *
+known_move(StepBuild *b, Move *moves, ScheduleToken token)
+{
+    gboolean keeps = step_token_keeps(b, token);
+    Move *m = &moves[token.stage * 8 + token.kind * 2 + (keeps ? 1 : 0)];
+    if (!m->known)
+        *m = move_of(b, token.stage, (ScheduleKind)token.kind, keeps);
+    return m;
+}
+
+/* The walk over the tokens; *ret_loose: layers of two of them interleave, so that it is a bound. */
+static gint64
+walk(StepBuild *b, guint pp_rank, gint64 static_bytes, gboolean *ret_loose)
 {
     const GArray *tokens = b->schedule->ranks[pp_rank];
     g_autofree Move *moves = g_new0(Move, (gsize)b->schedule->n_stages * 8);
     Level l = {static_bytes, static_bytes};
     for (guint i = 0; i < tokens->len; i++) {
         ScheduleToken token = g_array_index(tokens, ScheduleToken, i);
-        gboolean keeps = step_token_keeps(b, token);
-        Move *m = &moves[token.stage * 8 + token.kind * 2 + (keeps ? 1 : 0)];
-        if (!m->known)
-            *m = move_of(b, token.stage, (ScheduleKind)token.kind, keeps);
-        need(&l, m->rise);
-        add(&l, m->delta);
+        const Move m = *known_move(b, moves, token);
+        if (token.pair == SCHEDULE_PAIR_FIRST && i + 1 < tokens->len) {
+            ScheduleToken next = g_array_index(tokens, ScheduleToken, i + 1);
+            if (step_pair_interleaves(b, token, next)) {
+                need(&l, m.rise + known_move(b, moves, next)->rise);
+                *ret_loose = TRUE;
+            }
+        }
+        need(&l, m.rise);
+        add(&l, m.delta);
     }
     g_assert(l.now == static_bytes);
     return l.most;
+}
+
+void
+step_closed_form(StepBuild *b, StepStage *stage, gint64 static_bytes)
+{
+    guint pp_rank = (guint)stage->pp_rank;
+    gboolean pairs = has_pairs(b, pp_rank), loose = b->plan->spec.offload_activations > 0;
+    gint64 beside = most_gathered(b, pp_rank, pairs) + most_unreduced(b, pp_rank, pairs);
+    gint64 walked = walk(b, pp_rank, static_bytes, &loose);
+    stage->closed_form_bytes = walked + beside;
+    stage->closed_form_margin_bytes = beside + (loose ? walked - static_bytes : 0);
 }

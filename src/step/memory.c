@@ -235,17 +235,21 @@ fill_stage(StepBuild *b, StepStage *stage)
     for (guint i = 0; i < stages->len; i++)
         stage->parameters += plan_stage_parameters(b->plan, held[i]);
     find_peak(b->memory, stage);
-    stage->closed_form_bytes =
-        step_closed_form(b, (guint)stage->pp_rank, static_bytes(&stage->fixed));
+    step_closed_form(b, stage, static_bytes(&stage->fixed));
 }
 
-/* What the context and its libraries take does not come from the allocator. */
+/* The allocator loses of what comes and goes; tensors that stay are allocated once and leave no gaps, and the
+ * context and its libraries do not come from it. */
 static gint64
 reserved_bytes(const Plan *plan, const StepStage *stage)
 {
-    double lost = MAX(plan->spec.fragmentation, 0.0) *
-                  (double)(stage->peak_bytes - stage->peak[STEP_MEMORY_FIXED]);
-    return stage->peak_bytes + (gint64)ceil(lost);
+    static const StepMemory kinds[] = {STEP_MEMORY_ACTIVATIONS, STEP_MEMORY_LOGITS,
+                                       STEP_MEMORY_GATHERED, STEP_MEMORY_WORKSPACE};
+    gint64 moving = 0;
+    for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
+        moving += stage->peak[kinds[i]];
+    return stage->peak_bytes +
+           (gint64)ceil(MAX(plan->spec.fragmentation, 0.0) * (double)moving);
 }
 
 /* What the ranks of one node keep on their host and its drives, where that is most. */

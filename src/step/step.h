@@ -75,7 +75,10 @@ typedef struct {
     gint64 peak_ns;
     gint64 reserved_bytes;    /* at the peak, with the allocator's loss */
     gint64 closed_form_bytes; /* the same peak by arithmetic over the list of tokens */
-    GArray *traffic;          /* of StepTraffic, in order of first use */
+    /* How far below that the simulated peak may lie: 0 unless gathers, reductions or transfers to the host decide
+     * how much is there at once. Never above. */
+    gint64 closed_form_margin_bytes;
+    GArray *traffic; /* of StepTraffic, in order of first use */
 } StepStage;
 
 typedef struct {
