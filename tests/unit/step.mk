@@ -2,6 +2,7 @@ UNIT_TESTS += \
 	%D%/step-grid \
 	%D%/step-published \
 	%D%/step-run \
+	%D%/step-shard \
 	%D%/step-units \
 	%D%/step-volumes
 EXTRA_DIST += %D%/step-expect.h %D%/step-fixture.h

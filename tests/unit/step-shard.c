@@ -1,0 +1,638 @@
+/* Sharded data parallelism in time: order of gathers and reductions, what prefetch hides, what is sent, and what
+ * waits for the host.  Each test reads one GPU's ops and works their times out again from their durations. */
+#include "config.h"
+
+#include "step-fixture.h"
+
+#include <string.h>
+
+typedef struct {
+    const char *stream, *name;
+    gint64 stage, microbatch, start, end;
+} Op;
+
+typedef struct {
+    GArray *ops;    /* of Op: of rank 0, in the order of their ends */
+    GArray *levels; /* of Level: its gathered memory */
+    gint64 time, exposed, gathered_peak;
+} Run;
+
+typedef struct {
+    gint64 when, bytes;
+} Level;
+
+/* A machine without tables, of 8 GPUs a node; all that matters here follows from its rates. */
+#define SYSTEM                                                                                      \
+    "[gpu]\nname = T\npeak-fp32 = 100TFLOPS\npeak-bf16 = 100TFLOPS\nmemory = 80GB\n"                \
+    "memory-usable = 79GB\nmemory-rate = 2000GBps\nmemory-efficiency = 100%\nl2 = 1MB\nsms = 100\n" \
+    "clock = 1GHz\nkernel-floor = 1us\n"                                                            \
+    "[node]\ngpus = 8\nlink = nvswitch\nnvlink-rate = 100GBps\nnvlink-efficiency = 100%\n"          \
+    "nvlink-latency = 1us\npcie-rate = 10GBps\n"                                                    \
+    "[nic]\ncount = 8\nrate = 400Gbps\nefficiency = 100%\nlatency = 5us\n"                          \
+    "[fabric]\nrail-optimised = yes\noversubscription = 1:1\n"                                      \
+    "[host]\nlaunch = 0ns\nsync = 0ns\nfixed-memory = 1GB\nmemory-rate = 100GBps\n"                 \
+    "nvme-read = 8GBps\nnvme-write = 4GBps\n"
+
+static Machine
+tiny_new(const char *const *overrides)
+{
+    GError *error = NULL;
+    Machine m = {0};
+    m.system = cluster_system_parse("tiny", SYSTEM, overrides, &error);
+    g_assert_no_error(error);
+    m.cost = cost_book_load(m.system, &error);
+    g_assert_no_error(error);
+    m.net = net_book_load(m.system, &error);
+    g_assert_no_error(error);
+    return m;
+}
+
+static void
+trace_op(void *user, guint rank, const char *stream, const char *name, const char *kind,
+         gint64 stage, gint64 microbatch, gint64 start_ns, gint64 end_ns)
+{
+    Run *run = user;
+    Op op = {stream, name, stage, microbatch, start_ns, end_ns};
+    (void)kind;
+    if (rank == 0)
+        g_array_append_val(run->ops, op);
+}
+
+static void
+watch_memory(void *user, guint rank, guint pp_rank, gint64 when_ns, const gint64 *bytes)
+{
+    Run *run = user;
+    Level level = {when_ns, bytes[STEP_MEMORY_GATHERED]};
+    (void)pp_rank;
+    if (rank != 0)
+        return;
+    run->gathered_peak = MAX(run->gathered_peak, level.bytes);
+    g_array_append_val(run->levels, level);
+}
+
+static Run
+run_on(const Machine *m, const LlmShape *shape, const PlanSpec *spec)
+{
+    Run run = {.ops = g_array_new(FALSE, FALSE, sizeof(Op)),
+               .levels = g_array_new(FALSE, FALSE, sizeof(Level))};
+    StepOptions options = {
+        .trace = trace_op, .trace_user = &run, .memory = watch_memory, .memory_user = &run};
+    GError *error = NULL;
+    g_autoptr(StepResult) r = machine_run(m, shape, spec, &options, NULL, NULL, &error);
+    g_assert_no_error(error);
+    run.time = r->time_ns;
+    run.exposed = r->breakdown_ns[STEP_DP];
+    return run;
+}
+
+static void
+run_clear(Run *run)
+{
+    g_array_unref(run->ops);
+    g_array_unref(run->levels);
+}
+
+/* The ops of a stream; with a name only those; GArray of Op. */
+static GArray *
+ops_of(const Run *run, const char *stream, const char *name)
+{
+    GArray *found = g_array_new(FALSE, FALSE, sizeof(Op));
+    for (guint i = 0; i < run->ops->len; i++) {
+        const Op *op = &g_array_index(run->ops, Op, i);
+        if (g_str_equal(op->stream, stream) && (!name || g_str_equal(op->name, name)))
+            g_array_append_val(found, *op);
+    }
+    return found;
+}
+
+static const Op *
+at(const GArray *ops, guint i)
+{
+    g_assert_cmpuint(i, <, ops->len);
+    return &g_array_index(ops, Op, i);
+}
+
+static guint
+count(const Run *run, const char *stream, const char *name)
+{
+    g_autoptr(GArray) ops = ops_of(run, stream, name);
+    return ops->len;
+}
+
+static gint64
+sum(const Run *run, const char *stream, const char *name)
+{
+    g_autoptr(GArray) ops = ops_of(run, stream, name);
+    gint64 ns = 0;
+    for (guint i = 0; i < ops->len; i++)
+        ns += at(ops, i)->end - at(ops, i)->start;
+    return ns;
+}
+
+/* One GPU's share of a small model on one node, nothing but data parallel. */
+static PlanSpec
+spec_of(PlanFramework framework, gint64 zero, gint64 microbatches)
+{
+    PlanSpec spec = plan_spec_for(framework);
+    spec.zero = zero;
+    spec.dp = 8;
+    spec.microbatches = microbatches;
+    spec.seq = 512;
+    spec.recompute = LLM_RECOMPUTE_NONE;
+    spec.sequence_parallel = FALSE;
+    spec.resident_elements = 0;
+    spec.schedule = NULL;
+    return spec;
+}
+
+/* Gathered units in the order of their compute: when the copy out of the buffer started, and when the last op
+ * before the next one's ended. */
+typedef struct {
+    gint64 start, end;
+} Span;
+
+static GArray *
+unit_spans(const Run *run)
+{
+    GArray *spans = g_array_new(FALSE, FALSE, sizeof(Span));
+    g_autoptr(GArray) compute = ops_of(run, "compute", NULL);
+    for (guint i = 0; i < compute->len; i++) {
+        const Op *op = at(compute, i);
+        Span span = {op->start, op->end};
+        if (g_str_equal(op->name, "gather_copy_out"))
+            g_array_append_val(spans, span);
+        else if (spans->len > 0)
+            g_array_index(spans, Span, spans->len - 1).end = op->end;
+    }
+    return spans;
+}
+
+/* --- gathers ------------------------------------------------------------------------------------ */
+
+static void
+test_prefetch_order(void)
+{
+    g_test_summary(
+        "the gather of unit k starts when the one before is over and unit k - 1 - p is; unit k "
+        "computes when it is gathered and unit k - 1 is over");
+    const char *const rates[] = {"5GBps", "100GBps", "800GBps"};
+    LlmShape shape = shape_dense();
+    for (guint rate = 0; rate < G_N_ELEMENTS(rates); rate++) {
+        g_autofree char *set = g_strdup_printf("node.nvlink-rate=%s", rates[rate]);
+        Machine m = tiny_new((const char *const[]){set, NULL});
+        for (gint64 p = 0; p <= 3; p++) {
+            PlanSpec spec = spec_of(PLAN_DEEPSPEED, 3, 2);
+            spec.prefetch_elements = 0;
+            spec.prefetch_units = p;
+            Run run = run_on(&m, &shape, &spec);
+            g_autoptr(GArray) gathers = ops_of(&run, "gather", "param_all_gather");
+            g_autoptr(GArray) spans = unit_spans(&run);
+            g_assert_cmpuint(gathers->len, ==, 2 * 2 * 10); /* 8 layers, embedding, head */
+            g_assert_cmpuint(spans->len, ==, gathers->len);
+            for (gint64 k = 0; k < gathers->len; k++) {
+                gint64 before = k > 0 ? at(gathers, k - 1)->end : 0;
+                gint64 done = k - 1 - p >= 0 ? g_array_index(spans, Span, k - 1 - p).end : 0;
+                gint64 last = k > 0 ? g_array_index(spans, Span, k - 1).end : 0;
+                g_assert_cmpint(at(gathers, k)->start, ==, MAX(before, done));
+                g_assert_cmpint(g_array_index(spans, Span, k).start, ==,
+                                MAX(at(gathers, k)->end, last));
+            }
+            run_clear(&run);
+        }
+        machine_clear(&m);
+    }
+}
+
+static void
+test_exposed_arithmetic(void)
+{
+    g_test_summary(
+        "on a slow network the last forward gather ends after the sum of all gathers; without "
+        "prefetch after the compute of all units before as well");
+    Machine m = tiny_new((const char *const[]){"node.nvlink-rate=1GBps", NULL});
+    LlmShape shape = shape_dense();
+    for (gint64 p = 0; p <= 1; p++) {
+        PlanSpec spec = spec_of(PLAN_DEEPSPEED, 3, 1);
+        spec.prefetch_elements = 0;
+        spec.prefetch_units = p;
+        Run run = run_on(&m, &shape, &spec);
+        g_autoptr(GArray) gathers = ops_of(&run, "gather", "param_all_gather");
+        g_autoptr(GArray) spans = unit_spans(&run);
+        gint64 expected = 0;
+        for (guint k = 0; k < 10; k++) {
+            const Span *span = &g_array_index(spans, Span, k);
+            expected += at(gathers, k)->end - at(gathers, k)->start;
+            expected += p == 0 && k < 9 ? span->end - span->start : 0;
+        }
+        g_assert_cmpint(at(gathers, 9)->end, ==, expected);
+        run_clear(&run);
+    }
+    machine_clear(&m);
+}
+
+static void
+test_prefetch_hides(void)
+{
+    g_test_summary(
+        "with one unit ahead less is exposed than with none, with elements ahead as much as they "
+        "are units");
+    Machine m = tiny_new(NULL);
+    LlmShape shape = shape_dense();
+    gint64 exposed[3];
+    for (gint64 p = 0; p <= 2; p++) {
+        PlanSpec spec = spec_of(PLAN_DEEPSPEED, 3, 2);
+        spec.prefetch_elements = 0;
+        spec.prefetch_units = p;
+        Run run = run_on(&m, &shape, &spec);
+        exposed[p] = run.exposed;
+        run_clear(&run);
+    }
+    g_assert_cmpint(exposed[1], <, exposed[0]);
+    g_assert_cmpint(exposed[2], <=, exposed[1]);
+    PlanSpec one = spec_of(PLAN_DEEPSPEED, 3, 2), elements = one, capped = one;
+    one.prefetch_elements = 0;
+    one.prefetch_units = 1;
+    elements.prefetch_elements = 1; /* less than any unit: the next one only */
+    capped.prefetch_elements = 1000000000;
+    capped.live_elements = 1; /* whatever computes fills the cap: none ahead */
+    Run a = run_on(&m, &shape, &one), b = run_on(&m, &shape, &elements),
+        c = run_on(&m, &shape, &capped);
+    one.prefetch_units = 0;
+    Run d = run_on(&m, &shape, &one);
+    g_assert_cmpint(a.time, ==, b.time);
+    g_assert_cmpint(c.time, ==, d.time);
+    g_assert_cmpint(a.time, <, d.time);
+    run_clear(&a), run_clear(&b), run_clear(&c), run_clear(&d);
+    machine_clear(&m);
+}
+
+static void
+test_reshard(void)
+{
+    g_test_summary(
+        "dropped after the forward a unit is gathered twice a microbatch, kept once an iteration; "
+        "FSDP's root and torchtitan's head once a microbatch");
+    static const struct {
+        PlanFramework framework;
+        gboolean reshard;
+        guint gathers; /* of 3 microbatches: 8 layers and what is outside of them */
+    } cases[] = {
+        {PLAN_DEEPSPEED, TRUE, 3 * 2 * 10},       {PLAN_DEEPSPEED, FALSE, 10},
+        {PLAN_FSDP, TRUE, 3 * (2 * 8 + 1)},       {PLAN_FSDP, FALSE, 8 + 1},
+        {PLAN_TORCHTITAN, TRUE, 3 * (2 * 9 + 1)}, {PLAN_LLM_FOUNDRY, TRUE, 3 * (2 * 8 + 1)},
+    };
+    Machine m = tiny_new(NULL);
+    LlmShape shape = shape_dense();
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        PlanSpec spec = spec_of(cases[i].framework, 3, 3);
+        spec.reshard_after_forward = cases[i].reshard;
+        Run run = run_on(&m, &shape, &spec);
+        g_assert_cmpuint(count(&run, "gather", "param_all_gather"), ==, cases[i].gathers);
+        run_clear(&run);
+    }
+    machine_clear(&m);
+}
+
+static void
+test_live_units(void)
+{
+    g_test_summary("forward, with p units ahead p + 1 layers are gathered at most, and the root");
+    Machine m = tiny_new(
+        (const char *const[]){"node.nvlink-rate=100000GBps", "node.nvlink-latency=1ns", NULL});
+    LlmShape shape = shape_dense();
+    LlmCut cut = {.tp = 1, .vocab_padded = 1024};
+    gint64 layer = llm_piece_parameters(&shape, &cut, LLM_PIECE_LAYER).dense;
+    gint64 root = llm_piece_parameters(&shape, &cut, LLM_PIECE_EMBEDDING).dense +
+                  llm_piece_parameters(&shape, &cut, LLM_PIECE_HEAD).dense;
+    for (gint64 p = 0; p <= 3; p++) {
+        PlanSpec spec = spec_of(PLAN_LLM_FOUNDRY, 3, 1);
+        spec.prefetch_units = p;
+        Run run = run_on(&m, &shape, &spec);
+        g_autoptr(GArray) gathers = ops_of(&run, "gather", "param_all_gather");
+        gint64 peak = 0; /* until the last layer is there */
+        for (guint i = 0; i < run.levels->len; i++) {
+            const Level *level = &g_array_index(run.levels, Level, i);
+            if (level->when <= at(gathers, 8)->end)
+                peak = MAX(peak, level->bytes);
+        }
+        g_assert_cmpint(peak, ==, 2 * (root + (p + 1) * layer));
+        run_clear(&run);
+    }
+    machine_clear(&m);
+}
+
+static void
+test_recompute_units(void)
+{
+    g_test_summary("layers recomputed together are gathered together, each once in the backward");
+    Machine m = tiny_new(NULL);
+    LlmShape shape = shape_dense();
+    PlanSpec spec = spec_of(PLAN_DEEPSPEED, 3, 2);
+    spec.recompute = LLM_RECOMPUTE_FULL;
+    for (spec.recompute_layers = 1; spec.recompute_layers <= 8; spec.recompute_layers++)
+        for (spec.unit_layers = 1; spec.unit_layers <= 3; spec.unit_layers++) {
+            guint units = (8 + (guint)spec.unit_layers - 1) / (guint)spec.unit_layers + 2;
+            Run run = run_on(&m, &shape, &spec);
+            g_assert_cmpuint(count(&run, "gather", "param_all_gather"), ==, 2 * 2 * units);
+            run_clear(&run);
+        }
+    machine_clear(&m);
+}
+
+/* --- reductions --------------------------------------------------------------------------------- */
+
+static void
+test_accumulation(void)
+{
+    g_test_summary(
+        "without synchronising until the last microbatch each unit is reduced once, and full fp32 "
+        "gradients of all stay");
+    Machine m = tiny_new(NULL);
+    LlmShape shape = shape_dense();
+    PlanSpec spec = spec_of(PLAN_TORCHTITAN, 3, 4);
+    spec.reduce = PLAN_REDUCE_EACH;
+    Run each = run_on(&m, &shape, &spec);
+    spec.reduce = PLAN_REDUCE_LAST;
+    Run last = run_on(&m, &shape, &spec);
+    g_assert_cmpuint(count(&each, "data parallel", "grad_reduce_scatter"), ==, 4 * 10);
+    g_assert_cmpuint(count(&last, "data parallel", "grad_reduce_scatter"), ==, 10);
+    LlmParameters n = llm_parameters(&shape);
+    g_assert_cmpint(last.gathered_peak, >, 4 * n.total);
+    g_assert_cmpint(each.gathered_peak, <, 4 * n.total);
+    run_clear(&each), run_clear(&last);
+    machine_clear(&m);
+}
+
+static void
+test_one_input(void)
+{
+    g_test_summary(
+        "FSDP2 copies into the input of a reduce-scatter when the one before is over, and the "
+        "backward ends with the last one");
+    Machine m = tiny_new((const char *const[]){"node.nvlink-rate=20GBps", NULL});
+    LlmShape shape = shape_dense();
+    PlanSpec spec = spec_of(PLAN_FSDP, 3, 2);
+    Run run = run_on(&m, &shape, &spec);
+    g_autoptr(GArray) copies = ops_of(&run, "compute", "reduce_copy_in");
+    g_autoptr(GArray) scatters = ops_of(&run, "data parallel", "grad_reduce_scatter");
+    g_assert_cmpuint(copies->len, ==, 2 * 9); /* 8 layers and the root */
+    g_assert_cmpuint(scatters->len, ==, copies->len);
+    for (guint k = 0; k < copies->len; k++) {
+        g_assert_cmpint(at(scatters, k)->start, ==, at(copies, k)->end);
+        if (k > 0)
+            g_assert_cmpint(at(copies, k)->start, >=, at(scatters, k - 1)->end);
+    }
+    g_autoptr(GArray) compute = ops_of(&run, "compute", NULL);
+    for (guint i = 0; i < compute->len; i++) /* the second microbatch's forward */
+        if (at(compute, i)->microbatch == 1)
+            g_assert_cmpint(at(compute, i)->start, >=, at(scatters, 8)->end);
+    run_clear(&run);
+    machine_clear(&m);
+}
+
+static void
+test_blocking(void)
+{
+    g_test_summary("a reduction that is not overlapped runs beside no kernel");
+    Machine m = tiny_new(NULL);
+    LlmShape shape = shape_dense();
+    for (gint64 zero = 2; zero <= 3; zero++) {
+        PlanSpec spec = spec_of(PLAN_DEEPSPEED, zero, 2);
+        spec.overlap_grad_reduce = FALSE;
+        spec.bucket_elements = 1000000;
+        Run run = run_on(&m, &shape, &spec);
+        g_autoptr(GArray) compute = ops_of(&run, "compute", NULL);
+        g_autoptr(GArray) scatters = ops_of(&run, "data parallel", "grad_reduce_scatter");
+        g_assert_cmpuint(scatters->len, >, 2 * 2);
+        for (guint k = 0; k < scatters->len; k++)
+            for (guint i = 0; i < compute->len; i++)
+                g_assert_true(at(compute, i)->start >= at(scatters, k)->end ||
+                              at(compute, i)->end <= at(scatters, k)->start);
+        run_clear(&run);
+    }
+    machine_clear(&m);
+}
+
+static void
+test_hybrid(void)
+{
+    g_test_summary(
+        "HSDP: the shard of a unit is summed over replicas when it is reduced, on a stream of its "
+        "own, of a quarter of the bytes where four hold a copy");
+    Machine m = tiny_new((const char *const[]){"node.nvlink-rate=20GBps", NULL});
+    LlmShape shape = shape_dense();
+    PlanSpec spec = spec_of(PLAN_FSDP, 3, 1);
+    spec.shard_size = 4;
+    Run run = run_on(&m, &shape, &spec);
+    g_autoptr(GArray) scatters = ops_of(&run, "data parallel", "grad_reduce_scatter");
+    g_autoptr(GArray) sums = ops_of(&run, "replicate", "grad_shard_all_reduce");
+    g_assert_cmpuint(sums->len, ==, scatters->len);
+    for (guint k = 0; k < sums->len; k++)
+        g_assert_cmpint(at(sums, k)->start, ==,
+                        MAX(at(scatters, k)->end, k > 0 ? at(sums, k - 1)->end : 0));
+    run_clear(&run);
+    machine_clear(&m);
+}
+
+static void
+test_partial_checkpoints(void)
+{
+    g_test_summary("of two microbatches in flight one is recomputed, the other keeps everything");
+    Machine m = tiny_new(NULL);
+    LlmShape shape = shape_dense();
+    PlanSpec spec = spec_of(PLAN_MEGATRON, 1, 4);
+    spec.pp = 2;
+    spec.dp = 4;
+    spec.recompute = LLM_RECOMPUTE_FULL;
+    Run all = run_on(&m, &shape, &spec);
+    spec.recompute_microbatches = 1;
+    Run some = run_on(&m, &shape, &spec);
+    gint64 layer_forwards[2] = {0};
+    const Run *runs[] = {&all, &some};
+    for (guint k = 0; k < 2; k++) {
+        g_autoptr(GArray) ops = ops_of(runs[k], "compute", "qkv");
+        layer_forwards[k] = ops->len; /* on stage 0: forward of 4, and what runs again */
+    }
+    g_assert_cmpint(layer_forwards[0], ==, 4 * 4 * 2);
+    g_assert_cmpint(layer_forwards[1], ==, 4 * 4 + 4 * 2);
+    g_assert_cmpint(some.time, <=,
+                    all.time); /* the last stage, of one in flight, waits for nobody */
+    run_clear(&all), run_clear(&some);
+    machine_clear(&m);
+}
+
+/* --- host --------------------------------------------------------------------------------------- */
+
+static void
+test_offloaded_optimizer(void)
+{
+    g_test_summary(
+        "gradients go down, the host steps at its memory's rate over 8 GPUs, parameters come up; "
+        "one after the other where it is not overlapped");
+    Machine m = tiny_new(NULL);
+    LlmShape shape = shape_dense();
+    PlanSpec spec = spec_of(PLAN_DEEPSPEED, 2, 1);
+    spec.optimizer_device = PLAN_DEVICE_CPU;
+    Run plain = run_on(&m, &shape, &spec);
+    double owned = (double)llm_parameters(&shape).total / 8;
+    g_autoptr(GArray) down = ops_of(&plain, "device to host", "grad_to_host");
+    g_autoptr(GArray) step = ops_of(&plain, "host", "host_optimizer");
+    g_autoptr(GArray) up = ops_of(&plain, "host to device", "parameters_to_device");
+    g_assert_cmpuint(step->len, ==, 1);
+    g_assert_cmpuint(up->len, ==, 1);
+    gint64 down_ns = sum(&plain, "device to host", "grad_to_host");
+    /* 16-bit both ways over 10 GB/s; 34 bytes a parameter over 100/8 GB/s */
+    g_assert_cmpfloat_with_epsilon((double)down_ns, owned * 2 / 10, (double)down->len);
+    g_assert_cmpfloat_with_epsilon((double)(at(step, 0)->end - at(step, 0)->start),
+                                   owned * 34 / 12.5, 1);
+    g_assert_cmpfloat_with_epsilon((double)(at(up, 0)->end - at(up, 0)->start), owned * 2 / 10, 1);
+    g_assert_cmpint(at(step, 0)->start, >=, at(down, down->len - 1)->end);
+    g_assert_cmpint(at(up, 0)->start, ==, at(step, 0)->end);
+    spec.overlap_offload = TRUE;
+    Run overlapped = run_on(&m, &shape, &spec);
+    g_assert_cmpint(overlapped.time, <, plain.time);
+    spec.offload_frac = 0.5;
+    Run half = run_on(&m, &shape, &spec);
+    g_assert_cmpfloat_with_epsilon((double)sum(&half, "host", "host_optimizer"), owned * 34 / 25,
+                                   20);
+    run_clear(&plain), run_clear(&overlapped), run_clear(&half);
+    machine_clear(&m);
+}
+
+static void
+test_nvme(void)
+{
+    g_test_summary(
+        "states come from the drives before the step and go back behind it; parameters come by "
+        "way of the host before they are gathered");
+    Machine m = tiny_new(NULL);
+    LlmShape shape = shape_dense();
+    PlanSpec spec = spec_of(PLAN_DEEPSPEED, 3, 1);
+    spec.optimizer_device = spec.parameter_device = PLAN_DEVICE_NVME;
+    Run run = run_on(&m, &shape, &spec);
+    double owned = (double)llm_parameters(&shape).total / 8;
+    g_autoptr(GArray) read = ops_of(&run, "nvme", "states_from_nvme");
+    g_autoptr(GArray) step = ops_of(&run, "host", "host_optimizer");
+    g_autoptr(GArray) write = ops_of(&run, "nvme", "states_to_nvme");
+    g_assert_cmpuint(read->len, ==, 1);
+    g_assert_cmpint(at(step, 0)->start, >=, at(read, 0)->end);
+    g_assert_cmpint(at(write, 0)->start, ==, at(step, 0)->end);
+    /* 12 bytes a parameter at 8/8 and 4/8 GB/s */
+    g_assert_cmpfloat_with_epsilon((double)(at(read, 0)->end - at(read, 0)->start), owned * 12, 1);
+    g_assert_cmpfloat_with_epsilon((double)(at(write, 0)->end - at(write, 0)->start), owned * 24,
+                                   1);
+    g_autoptr(GArray) shards = ops_of(&run, "nvme", "parameters_from_nvme");
+    g_autoptr(GArray) up = ops_of(&run, "host to device", "parameters_to_device");
+    g_autoptr(GArray) gathers = ops_of(&run, "gather", "param_all_gather");
+    g_assert_cmpuint(gathers->len, ==, 2 * 10);
+    g_assert_cmpuint(shards->len, ==, gathers->len);
+    g_assert_cmpuint(up->len, ==, gathers->len);
+    for (guint k = 0; k < gathers->len; k++) {
+        g_assert_cmpint(at(up, k)->start, >=, at(shards, k)->end);
+        g_assert_cmpint(at(gathers, k)->start, >=, at(up, k)->end);
+    }
+    run_clear(&run);
+    machine_clear(&m);
+}
+
+static void
+test_activations(void)
+{
+    g_test_summary(
+        "activations of the first layers go down behind their forward and are back before their "
+        "backward; memory falls, and over a slow link time rises");
+    LlmShape shape = shape_dense();
+    const char *const rates[] = {"node.pcie-rate=1000GBps", "node.pcie-rate=1GBps"};
+    gint64 time[2][2];
+    for (guint rate = 0; rate < 2; rate++) {
+        Machine m = tiny_new((const char *const[]){rates[rate], NULL});
+        for (guint on = 0; on < 2; on++) {
+            PlanSpec spec = spec_of(PLAN_MEGATRON, 1, 3);
+            spec.offload_activations = on ? 6 : 0;
+            spec.overlap_offload = TRUE;
+            Run run = run_on(&m, &shape, &spec);
+            g_autoptr(GArray) down = ops_of(&run, "device to host", "activations_to_host");
+            g_autoptr(GArray) up = ops_of(&run, "host to device", "activations_to_device");
+            g_assert_cmpuint(down->len, ==, on ? 3 * 6 : 0);
+            g_assert_cmpuint(up->len, ==, down->len);
+            for (guint k = 0; k < up->len; k++) { /* the last that went is the first that is back */
+                guint pair = k / 6 * 6 + 5 - k % 6;
+                g_assert_cmpint(at(up, k)->start, >=, at(down, pair)->end);
+                g_assert_cmpint(at(up, k)->end - at(up, k)->start, ==,
+                                at(down, pair)->end - at(down, pair)->start);
+            }
+            time[rate][on] = run.time;
+            run_clear(&run);
+        }
+        machine_clear(&m);
+    }
+    g_assert_cmpint(time[1][1], >, time[1][0]);
+    g_assert_cmpint(time[0][1] - time[0][0], <, (time[1][1] - time[1][0]) / 10);
+}
+
+/* --- all ranks ---------------------------------------------------------------------------------- */
+
+static void
+test_symmetry(void)
+{
+    g_test_summary(
+        "simulating one rank of each kind gives the time of simulating every rank, in each scheme");
+    static const struct {
+        PlanFramework framework;
+        gint64 zero, tp, pp, dp, cp, shard, microbatches;
+    } cases[] = {
+        {PLAN_MEGATRON, 0, 2, 2, 8, 1, 0, 4},     {PLAN_MEGATRON, 1, 1, 2, 16, 1, 4, 4},
+        {PLAN_MEGATRON, 2, 1, 1, 16, 2, 0, 2},    {PLAN_MEGATRON, 3, 4, 1, 8, 1, 0, 2},
+        {PLAN_DEEPSPEED, 1, 1, 1, 16, 1, 0, 2},   {PLAN_DEEPSPEED, 2, 2, 1, 8, 1, 0, 2},
+        {PLAN_DEEPSPEED, 3, 1, 1, 32, 1, 0, 2},   {PLAN_FSDP, 3, 2, 1, 16, 1, 8, 2},
+        {PLAN_FSDP, 3, 1, 1, 32, 1, 8, 2},        {PLAN_TORCHTITAN, 3, 2, 4, 4, 1, 2, 8},
+        {PLAN_LLM_FOUNDRY, 3, 1, 1, 16, 1, 0, 2}, {PLAN_NANOTRON, 1, 2, 2, 8, 1, 0, 4},
+    };
+    Machine m = tiny_new(NULL);
+    LlmShape shapes[] = {shape_dense(), shape_moe()};
+    for (guint i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
+        PlanSpec spec =
+            spec_of(cases[i / 2].framework, cases[i / 2].zero, cases[i / 2].microbatches);
+        spec.tp = cases[i / 2].tp;
+        spec.sequence_parallel = spec.tp > 1;
+        spec.pp = cases[i / 2].pp;
+        spec.dp = cases[i / 2].dp;
+        spec.cp = cases[i / 2].cp;
+        spec.shard_size = cases[i / 2].shard;
+        spec.ep = i % 2 ? 4 : 1;
+        gint64 time[2];
+        for (guint all = 0; all < 2; all++) {
+            GError *error = NULL;
+            StepOptions options = {.all_ranks = all == 1};
+            g_autoptr(StepResult) r =
+                machine_run(&m, &shapes[i % 2], &spec, &options, NULL, NULL, &error);
+            g_assert_no_error(error);
+            time[all] = r->time_ns;
+        }
+        g_test_message("case %u", i);
+        g_assert_cmpint(time[0], ==, time[1]);
+    }
+    machine_clear(&m);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/step/shard/gathers-keep-their-distance", test_prefetch_order);
+    g_test_add_func("/step/shard/exposed-gathers-add-up", test_exposed_arithmetic);
+    g_test_add_func("/step/shard/prefetch-hides-gathers", test_prefetch_hides);
+    g_test_add_func("/step/shard/what-is-dropped-is-gathered-again", test_reshard);
+    g_test_add_func("/step/shard/units-that-are-live", test_live_units);
+    g_test_add_func("/step/shard/recompute-units-gather-together", test_recompute_units);
+    g_test_add_func("/step/shard/accumulation-without-synchronising", test_accumulation);
+    g_test_add_func("/step/shard/one-reduction-input-at-a-time", test_one_input);
+    g_test_add_func("/step/shard/blocking-reductions-run-alone", test_blocking);
+    g_test_add_func("/step/shard/replicas-sum-shards", test_hybrid);
+    g_test_add_func("/step/shard/partial-checkpoints", test_partial_checkpoints);
+    g_test_add_func("/step/shard/offloaded-optimizer", test_offloaded_optimizer);
+    g_test_add_func("/step/shard/states-and-parameters-on-drives", test_nvme);
+    g_test_add_func("/step/shard/offloaded-activations", test_activations);
+    g_test_add_func("/step/shard/symmetric-ranks-stand-for-all", test_symmetry);
+    return g_test_run();
+}
