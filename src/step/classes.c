@@ -180,28 +180,73 @@ intern_class(StepBuild *b, StepClass class, gboolean *ret_new)
     return b->classes->len - 1;
 }
 
+/* Which columns there are and which are simulated; column c holds the ranks c + r * n. */
+typedef struct {
+    guint n, pp;
+    guint *class; /* [n * pp] by global rank */
+    gboolean *simulated;
+} Columns;
+
+/* Ranks of one stage behind one NIC share it evenly where they are of one class, and one stands for all; where
+ * they are not, each has to be there itself. */
+static void
+add_mixed_neighbours(const StepBuild *b, Columns *columns, guint rank, GArray *queue)
+{
+    const ClusterSystem *system = b->plan->system;
+    guint from = cluster_node_of(system, rank) * (guint)system->gpus_per_node;
+    guint end = MIN(from + (guint)system->gpus_per_node, (guint)b->plan->gpus);
+    gboolean mixed = FALSE;
+    for (guint pass = 0; pass < 2; pass++)
+        for (guint r = from; r < end; r++) {
+            guint column = r % columns->n;
+            if (r / columns->n != rank / columns->n ||
+                cluster_nic_of(system, r) != cluster_nic_of(system, rank))
+                continue;
+            mixed = mixed || columns->class[r] != columns->class[rank];
+            if (pass == 0 || !mixed || columns->simulated[column])
+                continue;
+            columns->simulated[column] = TRUE;
+            g_array_append_val(queue, column);
+        }
+}
+
+static void
+close_columns(const StepBuild *b, Columns *columns)
+{
+    g_autoptr(GArray) queue = g_array_new(FALSE, FALSE, sizeof(guint));
+    for (guint c = 0; c < columns->n; c++)
+        if (columns->simulated[c])
+            g_array_append_val(queue, c);
+    for (guint i = 0; i < queue->len; i++)
+        for (guint r = 0; r < columns->pp; r++)
+            add_mixed_neighbours(b, columns, g_array_index(queue, guint, i) + r * columns->n,
+                                 queue);
+}
+
 /* A column is simulated when it holds a class not met before. Columns are few kinds by construction:
  * membership of nodes repeats with the node's size. */
 void
 step_build_classes(StepBuild *b, gboolean all_ranks)
 {
     const PlanSpec *spec = &b->plan->spec;
-    guint pp = (guint)spec->pp;
-    g_autofree StepRank *column = g_new(StepRank, pp);
+    guint n = (guint)(spec->tp * spec->cp * spec->dp), pp = (guint)spec->pp;
+    g_autofree guint *class_of = g_new(guint, (gsize)n * pp);
+    g_autofree gboolean *simulated = g_new0(gboolean, n);
+    Columns columns = {n, pp, class_of, simulated};
     Shapes shapes = {g_hash_table_new(NULL, NULL), g_array_new(FALSE, FALSE, sizeof(NetGroup))};
-    for (gint64 dp = 0; dp < spec->dp; dp++)
-        for (gint64 cp = 0; cp < spec->cp; cp++)
-            for (gint64 tp = 0; tp < spec->tp; tp++) {
-                PlanPlace place = {.tp = tp, .cp = cp, .dp = dp};
-                gboolean is_new = FALSE;
-                for (guint r = 0; r < pp; r++) {
-                    column[r].rank = rank_at(b, place, r);
-                    StepClass class = class_of_rank(b, &shapes, column[r].rank);
-                    column[r].class = intern_class(b, class, &is_new);
-                }
-                if (is_new || all_ranks)
-                    g_array_append_vals(b->ranks, column, pp);
-            }
+    for (guint c = 0; c < n; c++) {
+        gboolean is_new = all_ranks;
+        for (guint r = 0; r < pp; r++)
+            class_of[c + r * n] = intern_class(b, class_of_rank(b, &shapes, c + r * n), &is_new);
+        simulated[c] = is_new;
+    }
+    if (!all_ranks)
+        close_columns(b, &columns);
+    for (guint c = 0; c < n; c++)
+        for (guint r = 0; r < pp && simulated[c]; r++) {
+            StepRank rank = {.rank = c + r * n, .class = class_of[c + r * n]};
+            g_array_append_val(b->ranks, rank);
+        }
     g_hash_table_unref(shapes.places);
     g_array_unref(shapes.shapes);
 }

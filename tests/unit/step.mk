@@ -1,4 +1,5 @@
 UNIT_TESTS += \
+	%D%/step-exposed \
 	%D%/step-grid \
 	%D%/step-published \
 	%D%/step-run \
