@@ -208,11 +208,11 @@ most_gathered(const StepBuild *b, guint pp_rank, gboolean pairs)
         return u.all + u.kept;
     gint64 unit = MAX(spec->unit_layers, 1);
     gint64 together = 1 + (plan_recompute_unit(b->plan) - 1 + unit - 1) / unit;
-    gint64 bytes = (together + spec->prefetch_units) * u.most;
+    gint64 ahead = spec->prefetch_units * u.most;
     if (spec->prefetch_elements > 0)
-        bytes = (together + 1) * u.most +
-                MIN(spec->prefetch_elements, u.all) * plan_parameter_bytes(b->plan);
-    return MIN(bytes, u.all) + u.kept;
+        ahead = u.most + spec->prefetch_elements * plan_parameter_bytes(b->plan);
+    /* A unit may be gathered anew before its last use is over. */
+    return together * u.most + ahead + (ahead > 0 ? 2 : 1) * u.kept;
 }
 
 static gint64

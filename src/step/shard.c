@@ -197,6 +197,8 @@ part_template(StepSharding *s, const StepShard *shard, ScheduleToken token, guin
     guint first = sim_template_n_ops(t);
     step_add_part(b, t, s->class, &part);
     guint last = sim_template_n_ops(t) - 1;
+    while (sim_template_slot(t, first) != STEP_SLOT_COMPUTE) /* the host runs ahead */
+        first++;
     if (flags & PART_HOLDS)
         step_mark(b, t, first, STEP_MEMORY_GATHERED,
                   step_unsharded(b, s->class, unit_parameters(u)) * step_unsharded_width(b), 0);
@@ -422,6 +424,10 @@ step_after_pair(StepSharding *s, SimProgram *program, ScheduleToken token, guint
     gint64 dropped = 0;
     for (guint i = 0; i < shard->units->len; i++) {
         StepUnit *u = unit_at(shard, i);
+        StepUsed used = {sim_program_launched(program, STEP_SLOT_COMPUTE),
+                         u->moved.dense + u->moved.expert};
+        if (s->b->plan->spec.zero == 3 && token.kind != SCHEDULE_W)
+            g_array_append_val(s->used, used);
         if (!u->present || !drops(s->b, shard, u, token))
             continue;
         dropped += step_gathered_bytes(s->b, s->class, u->moved);

@@ -1,6 +1,7 @@
 UNIT_TESTS += \
 	%D%/step-exposed \
 	%D%/step-grid \
+	%D%/step-memory \
 	%D%/step-published \
 	%D%/step-run \
 	%D%/step-shard \
