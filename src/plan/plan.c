@@ -156,6 +156,7 @@ cut_of(const Plan *plan)
         .expert_load = plan_expert_load(spec, plan->shape),
         .overlap_shared = spec->overlap_shared,
         .fp8_dispatch = spec->fp8_dispatch,
+        .fp8_weights_kept = spec->zero < 3, /* what is cut is cast as it is gathered */
     };
 }
 
