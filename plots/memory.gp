@@ -66,7 +66,7 @@ if (ARG3 eq "svg") {
 set output ARG2
 
 # What stays is cool, what comes and goes is warm, what the plan does not decide is grey.
-array colors[9] = [0x2b5d8c, 0x5b8db8, 0x9bc1de, 0xeaa83a, 0xd2603f, 0x8c6bb1, 0xf3d08a, 0xa9d59b, 0xb4b8c0]
+array colors[9] = [0xb4b8c0, 0xa9d59b, 0x2b5d8c, 0x5b8db8, 0x9bc1de, 0x8c6bb1, 0xeaa83a, 0xd2603f, 0xf3d08a]
 color(k) = colors[(k - 1) % 9 + 1]
 
 px(x) = x / real(width)
@@ -91,7 +91,7 @@ do for [k = 1:n_kinds] {
     }
 }
 set label 100 (within ? sprintf("dashed: limit, %.1f GB", limit) : sprintf("limit: %.1f GB, above the pictures", limit)) \
-    at screen px(x), screen py(height - 25) left font ",13"
+    at screen px(width - gap), screen py(28) right font ",13"
 plot 2 with lines
 unset object
 unset label

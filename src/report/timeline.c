@@ -89,13 +89,19 @@ report_timeline_close(ReportTimeline *t, GError **error)
     return stream == NULL || report_stream_close(stream, error);
 }
 
+/* From the bottom: what stays lies below what comes and goes. */
+static const StepMemory stacked[STEP_N_MEMORY] = {
+    STEP_MEMORY_FIXED,       STEP_MEMORY_COMMUNICATION, STEP_MEMORY_PARAMETERS,
+    STEP_MEMORY_GRADIENTS,   STEP_MEMORY_OPTIMIZER,     STEP_MEMORY_GATHERED,
+    STEP_MEMORY_ACTIVATIONS, STEP_MEMORY_LOGITS,        STEP_MEMORY_WORKSPACE};
+
 static void
 append_line(GString *data, gint64 when_ns, const gint64 bytes[STEP_N_MEMORY])
 {
     gint64 below = 0;
     g_string_append(data, report_plain((double)when_ns / 1e6, 12).text);
     for (guint k = 0; k < STEP_N_MEMORY; k++) { /* edges of the areas, from the bottom */
-        below += bytes[k];
+        below += bytes[stacked[k]];
         g_string_append_printf(data, "\t%s", report_plain((double)below / 1e9, 12).text);
     }
     g_string_append_c(data, '\n');
@@ -141,7 +147,7 @@ report_timeline_plot(const ReportTimeline *t, const char *title, gint64 end_ns, 
     g_autoptr(GString) words = g_string_new(title);
     g_string_append_printf(words, "\t%s", report_plain((double)limit_bytes / 1e9, 12).text);
     for (guint k = 0; k < STEP_N_MEMORY; k++)
-        g_string_append_printf(words, "%s%s", k == 0 ? "\t" : " ", step_memory_names[k]);
+        g_string_append_printf(words, "%s%s", k == 0 ? "\t" : " ", step_memory_names[stacked[k]]);
     return report_plot("memory.gp", data, words->str, path, error);
 }
 
