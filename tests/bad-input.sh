@@ -99,6 +99,38 @@ told --p2p pigeon
 told --ranks some
 told --flops none
 told --zero 4
+told --framework megatrn
+told --fsdp --zero 1
+told --framework fsdp --zero 2
+told --framework deepspeed --pp 2 --zero 2
+told --shard-size 3
+told --zero 0 --shard-size 1
+told --grad-reduce each
+told --zero 3 --bucketing all
+told --cp 3
+told --cp 2 --attention unfused
+told --cp 2 --cp-comm-type a2a+p2p
+told --cp 4 --cp-comm-type a2a+p2p --cp-inner 3
+told --ep 2
+told --etp 0
+told --model mixtral-8x7b --ep 3
+told --model mixtral-8x7b --ep 8 --tp 8
+told --model mixtral-8x7b --gpus 8 --ep 8 --expert-histogram 1,2
+told --model mixtral-8x7b --gpus 8 --ep 8 --expert-imbalance -1
+told --model mixtral-8x7b --gpus 8 --ep 8 --moe-pad-to-capacity
+told --model mixtral-8x7b --gpus 8 --delay-wgrad
+told --optimizer adamm
+told --moment-bytes 3
+told --dtype fp16 --master-remainder
+told --fp8-param-gather
+told --recompute full --recompute-modules mlp
+told --recompute-modules mlq
+told --recompute full --recompute-layers 97
+told --recompute full --recompute-method block --recompute-stages x
+told --offload-params cpu
+told --offload-optimizer nvme
+told --offload-fraction 0.5
+told --fragmentation 2
 told --clip nan
 told --clip -1
 # plans that cannot be

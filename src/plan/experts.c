@@ -150,7 +150,7 @@ parse_histogram(const char *text, gint64 experts, GError **error)
         }
         sum += loads[i];
     }
-    if (!(sum > 0)) {
+    if (!(sum > 1e-200)) { /* the mean can be divided by */
         plan_refuse(error, "--expert-histogram: no expert has tokens; write numbers above 0");
         return NULL;
     }

@@ -8,4 +8,5 @@ UNIT_TESTS += %D%/plan-estimators
 UNIT_TESTS += %D%/plan-sharding
 UNIT_TESTS += %D%/plan-experts
 FUZZ_TARGETS += tests/fuzz/plan-layers
+FUZZ_TARGETS += tests/fuzz/plan-lists
 EXTRA_DIST += %D%/plan-fixture.h
