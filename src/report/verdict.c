@@ -34,7 +34,7 @@ report_append_verdict(const ReportRun *run, GString *out)
     else if (r->verdict == STEP_MAY_FIT)
         g_string_append_printf(
             text,
-            "It fits WITHIN THE MARGIN OF ERROR: %s to spare, of which fragmentation of %s "
+            "It fits WITHIN THE MARGIN OF ERROR: %s to spare, and fragmentation of %s "
             "(--fragmentation) would take %s.",
             report_gb((double)-over).text, report_percent(run->plan->spec.fragmentation).text,
             report_gb((double)(r->memory_reserved_bytes - r->memory_peak_bytes)).text);

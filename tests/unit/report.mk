@@ -1,2 +1,2 @@
 ## Tests of the layer report.
-UNIT_TESTS += %D%/report-gantt %D%/report-number %D%/report-table %D%/report-trace %D%/report-validation
+UNIT_TESTS += %D%/report-advice %D%/report-gantt %D%/report-number %D%/report-table %D%/report-timeline %D%/report-trace %D%/report-validation
