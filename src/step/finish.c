@@ -47,7 +47,8 @@ replicated(const Plan *plan, LlmPiece piece)
     return llm_piece_replicated(plan->shape, &plan->cut, piece);
 }
 
-/* With sequence parallelism each rank saw only its tokens: gradients of what is not cut by tp are summed. */
+/* With sequence parallelism each rank saw only its tokens: gradients of what is not cut by tp are summed. Not those
+ * of learned positions: Megatron adds them before it scatters the sequence, so each rank saw all of them. */
 static void
 add_norm_gradients(Finish *f)
 {
@@ -60,7 +61,6 @@ add_norm_gradients(Finish *f)
         for (gint64 i = 0; i < plan->layers[stage]; i++)
             n += replicated(plan, plan_layer_piece(plan, stage, i));
         n += plan_stage_mtp(plan, stage) * replicated(plan, LLM_PIECE_MTP);
-        n += plan_stage_has_embedding(plan, stage) ? replicated(plan, LLM_PIECE_EMBEDDING) : 0;
         n += plan_stage_has_head(plan, stage) ? replicated(plan, LLM_PIECE_HEAD) : 0;
     }
     if (n > 0)

@@ -276,8 +276,6 @@ expect_stage(const Expect *e, gint64 first, gint64 layers, gboolean is_first, gb
     if (is_first && p->sequence_parallel) {
         tp(e, NET_REDUCE_SCATTER, e->x, 1);
         tp(e, NET_ALL_GATHER, e->x, 1);
-        /* positions are added to the tokens of a rank */
-        *ret_whole += (double)(e->shape->position_rows * e->shape->hidden);
     } else if (is_first) {
         tp(e, NET_ALL_REDUCE, e->x, 1);
     }
