@@ -167,13 +167,11 @@ void step_add_part(StepBuild *b, SimTemplate *t, StepClass *class, const StepPar
 StepPart step_whole_token(const StepBuild *b, ScheduleToken token);
 /* One of the microbatches that keep everything (PlanSpec.recompute_microbatches). */
 gboolean step_token_keeps(const StepBuild *b, ScheduleToken token);
-SimTemplate *step_token_template(StepBuild *b, StepClass *class, ScheduleToken token,
-                                 gboolean last);
+SimTemplate *step_token_template(StepBuild *b, StepClass *class, ScheduleToken token);
 /* The same, piece by piece, for pair.c, which puts the layers of two tokens between each other. Begin: what
  * comes before the layers (gather of the message; F: embedding, B and I: head and prediction modules); end: what
  * comes after them. */
-void step_add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token,
-                    gboolean last);
+void step_add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token);
 void step_begin_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token);
 void step_end_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token);
 /* What is run again before the backward of the i-th layer of a stage: nothing, the layer's list, or those of its

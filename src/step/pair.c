@@ -153,8 +153,8 @@ step_pair_template(StepBuild *b, StepClass *class, ScheduleToken x, ScheduleToke
     if (step_pair_interleaves(b, x, y)) {
         interleave(&p);
     } else { /* one after the other on the compute stream */
-        step_add_token(b, p.t, class, x, FALSE);
-        step_add_token(b, p.t, class, y, FALSE);
+        step_add_token(b, p.t, class, x);
+        step_add_token(b, p.t, class, y);
     }
     g_ptr_array_add(b->templates, p.t);
     return p.t;

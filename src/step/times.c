@@ -43,7 +43,7 @@ step_token_times(const Plan *plan, const CostBook *cost, const NetBook *net, gin
         for (guint kind = SCHEDULE_F; kind <= SCHEDULE_W; kind++) {
             ScheduleToken token = {.kind = (guint8)kind, .stage = (guint16)stage};
             if (times[kind])
-                times[kind][stage] = run_alone(step_token_template(&b, class, token, FALSE));
+                times[kind][stage] = run_alone(step_token_template(&b, class, token));
         }
     }
     *ret_comm = loop->n_stages > 1 && plan->spec.pp > 1

@@ -242,18 +242,17 @@ step_whole_token(const StepBuild *b, ScheduleToken token)
 }
 
 void
-step_add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token, gboolean last)
+step_add_token(StepBuild *b, SimTemplate *t, StepClass *class, ScheduleToken token)
 {
-    (void)last;
     StepPart part = step_whole_token(b, token);
     step_add_part(b, t, class, &part);
 }
 
 SimTemplate *
-step_token_template(StepBuild *b, StepClass *class, ScheduleToken token, gboolean last)
+step_token_template(StepBuild *b, StepClass *class, ScheduleToken token)
 {
     SimTemplate *t = sim_template_new();
-    step_add_token(b, t, class, token, last);
+    step_add_token(b, t, class, token);
     g_ptr_array_add(b->templates, t);
     return t;
 }
