@@ -35,6 +35,7 @@
 #define DEEPSEEK_NAMES                                                                             \
     COMMON_NAMES, [LLM_KEY_KV_HEADS] = {"num_key_value_heads"},                                    \
                   MOE_NAMES("n_routed_experts"), [LLM_KEY_SHARED_EXPERTS] = {"n_shared_experts"},  \
+                  [LLM_KEY_ROUTE_GROUPS] = {"n_group"}, [LLM_KEY_ROUTE_LIMIT] = {"topk_group"},    \
                   [LLM_KEY_DENSE_LAYERS] = {"first_k_dense_replace"},                              \
                   MLA_NAMES, [LLM_KEY_ATTENTION_BIAS] = {"attention_bias"}
 
@@ -112,7 +113,8 @@ static const LlmFamily families[] = {
              [LLM_KEY_EXPERTS_PER_TOKEN] = NEEDED, [LLM_KEY_EXPERT_FFN] = NEEDED,
              [LLM_KEY_KV_LORA] = 512, [LLM_KEY_Q_LORA] = 1536, [LLM_KEY_QK_NOPE] = 128,
              [LLM_KEY_QK_ROPE] = 64, [LLM_KEY_V_DIM] = 128, [LLM_KEY_POSITIONS] = 4096,
-             [LLM_KEY_EXPERTS] = 256, [LLM_KEY_SHARED_EXPERTS] = 1, [LLM_KEY_DENSE_LAYERS] = 3},
+             [LLM_KEY_EXPERTS] = 256, [LLM_KEY_SHARED_EXPERTS] = 1, [LLM_KEY_DENSE_LAYERS] = 3,
+             [LLM_KEY_ROUTE_GROUPS] = 8, [LLM_KEY_ROUTE_LIMIT] = 4},
         .equals_one = "moe_layer_freq",
         .traits = {LLAMA_LIKE, .router_bias = TRUE},
     },

@@ -28,6 +28,8 @@ typedef enum {
     LLM_KEY_QK_ROPE,
     LLM_KEY_V_DIM,
     LLM_KEY_MTP,
+    LLM_KEY_ROUTE_GROUPS,
+    LLM_KEY_ROUTE_LIMIT,
     LLM_KEY_WINDOW,
     LLM_KEY_TIED,
     LLM_KEY_ATTENTION_BIAS, /* of QKV and of the output projection */

@@ -8,7 +8,8 @@
  *   all-to-all  n_loc k h D each way, n_loc k 4 of probabilities; e E 8 of token counts unless padded
  *   all-gather  e n_loc h D, and the reduce-scatter of as much
  *   flex        a token once to each rank (and node) with one of its experts: of `parts` ranks or nodes
- *               parts (1 - C(E - E/parts, k) / C(E, k)) are expected, routing being uniform
+ *               parts (1 - C(E - E/parts, k) / C(E, k)) are expected, routing being uniform; with routing
+ *               limited to L of G groups E and parts are L/G of that (DeepSeek-V3: 4 of 8 nodes, 3.6 copies)
  * The most loaded rank receives `expert_load` times that, and a collective takes as long as it does. */
 #include "config.h"
 
@@ -33,17 +34,23 @@ travel_element(const LlmEmit *e)
     return e->cut->fp8_dispatch ? 1.0 : e->element;
 }
 
-/* Copies of a token when it goes once to each of `parts` with one of its experts. */
+/* Copies of a token when it goes once to each of `parts` with one of its experts. Where routing is limited to
+ * some groups of experts, and parts do not span groups, only the parts of those groups count. */
 static double
 expected_copies(const LlmEmit *e, gint64 parts)
 {
-    double experts = (double)e->shape->experts;
-    double others = experts - experts / (double)parts;
-    double none = 1.0;
-    for (gint64 i = 0; i < e->shape->experts_per_token; i++) {
+    const LlmShape *shape = e->shape;
+    double experts = (double)shape->experts, reached = (double)parts, none = 1.0;
+    if (shape->route_groups > 0 && parts % shape->route_groups == 0) {
+        double share = (double)shape->route_limit / (double)shape->route_groups;
+        experts *= share;
+        reached *= share;
+    }
+    double others = experts - experts / reached;
+    for (gint64 i = 0; i < shape->experts_per_token; i++) {
         none *= MAX(others - (double)i, 0.0) / (experts - (double)i);
     }
-    return (double)parts * (1.0 - none);
+    return reached * (1.0 - none);
 }
 
 double

@@ -124,6 +124,8 @@ llm_shape_print(const LlmShape *shape)
         [LLM_KEY_QK_ROPE] = shape->qk_rope_dim,
         [LLM_KEY_V_DIM] = shape->v_dim,
         [LLM_KEY_MTP] = shape->mtp_layers,
+        [LLM_KEY_ROUTE_GROUPS] = MAX(shape->route_groups, 1),
+        [LLM_KEY_ROUTE_LIMIT] = MAX(shape->route_limit, 1),
     };
     JsonObject *object = json_object_new();
     json_object_set_string_member(object, "model_type", family->model_type);

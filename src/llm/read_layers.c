@@ -252,6 +252,13 @@ llm_read_experts(const LlmSource *source, LlmShape *shape, GError **error)
     if (shape->expert_ffn == 0) {
         shape->expert_ffn = shape->ffn;
     }
+    if (!llm_source_size(source, LLM_KEY_ROUTE_GROUPS, &shape->route_groups, error) ||
+        !llm_source_size(source, LLM_KEY_ROUTE_LIMIT, &shape->route_limit, error)) {
+        return FALSE;
+    }
+    if (shape->route_groups <= 1 || shape->route_limit >= shape->route_groups) {
+        shape->route_groups = shape->route_limit = 0; /* every expert may be chosen */
+    }
     return read_shared(source, shape, error) && check_equals_one(source, error) &&
            read_dense_list(source, shape, error) && check_moe_list(source, shape, error);
 }

@@ -135,6 +135,18 @@ llm_shape_check(const LlmShape *shape, GError **error)
                     shape->experts_per_token, shape->experts);
         return FALSE;
     }
+    if (shape->route_groups > 0 &&
+        (shape->experts % shape->route_groups != 0 || shape->route_limit < 1 ||
+         shape->experts / shape->route_groups * shape->route_limit < shape->experts_per_token)) {
+        g_set_error(error, LLM_ERROR, LLM_ERROR_SHAPE,
+                    "%" G_GINT64_FORMAT " experts of which a token's %" G_GINT64_FORMAT
+                    " lie in %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+                    " groups: that cannot be; write an n_group that divides the experts and a "
+                    "topk_group with enough of them",
+                    shape->experts, shape->experts_per_token, shape->route_limit,
+                    shape->route_groups);
+        return FALSE;
+    }
     if (shape->kv_lora > 0 && (shape->kv_heads != shape->heads ||
                                shape->head_dim != shape->qk_nope_dim + shape->qk_rope_dim)) {
         g_set_error_literal(

@@ -56,7 +56,10 @@ typedef struct {
     gint64 expert_ffn;        /* f_e: width of one routed expert */
     gint64 shared_ffn;        /* width of the shared experts together; 0: none */
     gint64 dense_layers;      /* so many first layers have a dense MLP of width ffn */
-    gint64 moe_every; /* of the others, layer i has experts when (i + 1) mod this is 0; 1: all */
+    gint64 moe_every;    /* of the others, layer i has experts when (i + 1) mod this is 0; 1: all */
+    gint64 route_groups; /* experts are in so many groups, and a token's are all in route_limit of
+                               * them (DeepSeek's n_group and topk_group); 0: no limit */
+    gint64 route_limit;
     gboolean router_bias;     /* a weight more per expert in the router (gpt-oss, DeepSeek-V3) */
     gboolean expert_bias;     /* biases in the experts' matrices (gpt-oss) */
     gboolean shared_gate;     /* the shared expert has a gate of h weights (Qwen2-MoE) */

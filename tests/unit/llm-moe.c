@@ -154,6 +154,16 @@ test_flex(void)
     LlmCut cut = moe_cut(shape, 1, 64, 4096);
     cut.dispatch = LLM_DISPATCH_FLEX;
     cut.ep_nodes = 8;
+    /* As published: a token's experts are in 4 of 8 groups of 32, so on 4 of 8 nodes at most. */
+    g_autoptr(GArray) limited = llm_ops(shape, &cut, LLM_PIECE_MOE, LLM_PASS_FORWARD);
+    const LlmOp *few = find_op(limited, "dispatch");
+    double hidden = 4096.0 * 7168 * 2;
+    g_assert_cmpfloat_with_epsilon((double)few->collective.bytes / hidden,
+                                   copies_expected(128, 8, 32), 1e-6);
+    g_assert_cmpfloat_with_epsilon((double)few->collective.node_bytes / hidden,
+                                   copies_expected(128, 8, 4), 1e-6);
+    g_assert_cmpfloat((double)few->collective.node_bytes / hidden, <, 4);
+    shape->route_groups = shape->route_limit = 0;
     g_autoptr(GArray) ops = llm_ops(shape, &cut, LLM_PIECE_MOE, LLM_PASS_FORWARD);
     double token = 4096.0 * 7168 * 2;
     const LlmOp *op = find_op(ops, "dispatch");
