@@ -264,6 +264,7 @@ told validate no-gpu.csv
 told validate binary.csv
 told validate --tolerance much number.csv
 told validate --tolerance -5% number.csv
+told validate --only much number.csv
 told validate --where gpu number.csv
 told validate --where nosuch=1 number.csv
 
