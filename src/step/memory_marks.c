@@ -12,8 +12,6 @@
 
 #include "step/build.h"
 
-#pragma weak llm_workspace_bytes /* not all op lists know theirs yet */
-
 static guint
 intern_effect(StepBuild *b, const StepEffect *effect)
 {
@@ -63,8 +61,6 @@ step_workspace(const StepBuild *b, LlmPiece piece, LlmRecompute recompute, LlmPa
 {
     LlmCut cut =
         plan_cut_for(b->plan, recompute == STEP_RECOMPUTE_INNER ? LLM_RECOMPUTE_FULL : recompute);
-    if (llm_workspace_bytes == NULL)
-        return 0;
     return (gint64)ceil(llm_workspace_bytes(b->plan->shape, &cut, piece, pass));
 }
 
