@@ -188,7 +188,8 @@ read_numbers(const CliMeasurements *m, guint row, PlanSpec *p)
         p->dtype == CLUSTER_FP8 && (cli_measured_says(notes, "fp8-param-gather", "true") ||
                                     cli_measured_has(precision, "float8 all-gather") ||
                                     cli_measured_has(precision, "fp8 all-gather"));
-    p->fused_loss = p->fused_loss || cli_measured_says(notes, "cross-entropy-loss-fusion", "true");
+    /* Megatron's own fusion casts the logits to fp32 all the same, TransformerEngine's does not. */
+    p->fused_loss = p->fused_loss || cli_measured_says(notes, "cross-entropy-fusion-impl", "te");
     if (cli_measured_says(notes, "no-gradient-accumulation-fusion", "true") ||
         p->framework == PLAN_DEEPSPEED)
         p->gradient_fusion = FALSE;
