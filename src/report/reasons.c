@@ -56,6 +56,8 @@ static const Exposure exposures[] = {
      "they lie between the GEMMs of every layer, and a smaller tp, inside one node, shortens them"},
     {STEP_CP, "Context-parallel transfers that nothing hides",
      "a smaller cp or longer sequences per rank hide more of them"},
+    {STEP_EP, "Tokens on their way to experts and back that nothing hides",
+     "an ep inside one node shortens it"},
     {STEP_PP, "Pipeline transfers that nothing hides", "fewer stages or chunks mean fewer of them"},
     {STEP_DP, "Gradient and weight exchange that nothing hides",
      "more microbatches spread it over more work"},
@@ -65,10 +67,31 @@ static const Exposure exposures[] = {
      "larger microbatches make kernels longer than their launch"},
 };
 
+/* Sharding that moves weights or gradients with each microbatch is not spread by more of them. */
+static const char *
+change_of(const PlanSpec *s, const Exposure *exposure)
+{
+    gboolean gathered = s->zero == 3 && s->reshard_after_forward;
+    if (exposure->kind != STEP_DP || s->microbatches < 2 ||
+        (!gathered && (s->zero < 2 || s->reduce != PLAN_REDUCE_EACH)))
+        return exposure->change;
+    return gathered
+               ? "it comes with each microbatch: larger and fewer ones, or shards within a node "
+                 "(--shard-size), make it less"
+               : "it comes with each microbatch: larger and fewer ones make it less";
+}
+
 /* What to write, where an option that helps is off. */
 static const char *
 option_of(const PlanSpec *s, StepKind kind)
 {
+    if (kind == STEP_DP && s->zero >= 2 && s->reduce == PLAN_REDUCE_EACH && s->microbatches > 1)
+        return ", and --grad-reduce last sums gradients once, where memory allows";
+    if (kind == STEP_EP && !s->overlap_moe)
+        return ", and --overlap-moe with a schedule of pairs (interleaved_ep_overlap, dualpipev) "
+               "hides it";
+    if (kind == STEP_EP && s->dispatch != LLM_DISPATCH_FLEX)
+        return ", and --moe-dispatcher flex sends a token once to a node";
     if (kind == STEP_DP && !s->overlap_grad_reduce)
         return ", and --overlap-grad-reduce hides it";
     if (kind == STEP_OPTIMIZER && s->zero == 0)
@@ -90,9 +113,9 @@ append_largest(const ReportRun *run, GString *out)
     double share = share_of(run->result, worst->kind);
     if (share < WORTH_SAYING)
         return;
-    g_autofree char *text =
-        g_strdup_printf("%s: %s of the iteration; %s%s.", worst->what, report_percent(share).text,
-                        worst->change, option_of(&run->plan->spec, worst->kind));
+    g_autofree char *text = g_strdup_printf(
+        "%s: %s of the iteration; %s%s.", worst->what, report_percent(share).text,
+        change_of(&run->plan->spec, worst), option_of(&run->plan->spec, worst->kind));
     report_paragraph(out, "  ", text);
 }
 
@@ -107,11 +130,19 @@ append_memory_reason(const ReportRun *run, GString *out)
     for (guint i = 1; i < STEP_N_MEMORY; i++)
         if (worst->peak[i] > worst->peak[most])
             most = i;
-    static const char *const remedies[STEP_N_MEMORY] = {
-        "a larger tp or pp divides them",
-        "a larger tp or pp, or --grad-dtype model, makes them smaller",
-        "the distributed optimizer (--zero 1) with a larger dp divides it",
-        "more recompute (--recompute full) or a smaller microbatch makes them smaller",
+    const PlanSpec *s = &run->plan->spec;
+    gboolean replicas = s->dp * s->cp > 1;
+    const char *const remedies[STEP_N_MEMORY] = {
+        replicas && s->zero < 3 ? "a larger tp or pp, or --zero 3, divides them"
+                                : "a larger tp or pp divides them",
+        replicas && s->zero < 2 ? "a larger tp or pp, or --zero 2, divides them"
+                                : "a larger tp or pp, or --grad-dtype model, makes them smaller",
+        replicas && s->zero == 0 ? "the distributed optimizer (--zero 1) divides it"
+                                 : "a larger dp divides it under --zero 1, and --offload-optimizer "
+                                   "cpu takes it off the GPU",
+        s->recompute == LLM_RECOMPUTE_FULL
+            ? "a smaller microbatch, a larger tp or --cp makes them smaller"
+            : "more recompute (--recompute full) or a smaller microbatch makes them smaller",
         "a smaller microbatch, a larger tp or --fused-loss makes them smaller",
         "gathering fewer layers as one, or dropping them after the forward, makes them smaller",
         "a smaller microbatch or a larger tp makes it smaller",
