@@ -208,7 +208,7 @@ llm_emit_batched(LlmEmit *e, const char *name, CostGemmPass pass, gint64 m, gint
 
 /* FLOPs: 2 b a (d_qk + d_v) for each pair of query and key that is looked at, forward; backward three
  * GEMMs of width d_qk and two of d_v, 2 b a (3 d_qk + 2 d_v): 2.5 times the forward when the widths are
- * the same. The cost of a kernel knows one width: the mean that gives the same FLOPs. */
+ * the same. */
 void
 llm_emit_attention(LlmEmit *e, const char *name, const CostAttention *attention, double pairs)
 {
@@ -217,7 +217,8 @@ llm_emit_attention(LlmEmit *e, const char *name, const CostAttention *attention,
     double widths = attention->backward ? 3.0 * qk + 2.0 * v : qk + v;
     op.attention.dtype = llm_core_dtype(e->cut);
     op.attention.batch = e->cut->micro_batch;
-    op.attention.head_dim = (gint64)ceil(widths / (attention->backward ? 5.0 : 2.0));
+    op.attention.head_dim = e->qk_dim;
+    op.attention.v_dim = e->v_dim != e->qk_dim ? e->v_dim : 0;
     op.flops = 2.0 * (double)e->cut->micro_batch * (double)attention->heads * widths * pairs;
     append_compute(e, &op, FALSE);
 }
