@@ -5,7 +5,8 @@
  * Backward: the same from the end; of each matrix the input gradient, then the weight gradient.
  *
  * Volumes of one rank, n_loc tokens, k experts a token, D bytes an element, e ranks (SPEC.md 7.6):
- *   all-to-all  n_loc k h D each way, n_loc k 4 of probabilities; e E 8 of token counts unless padded
+ *   all-to-all  n_loc k h D each way, n_loc k 4 of probabilities; e E 8 of token counts unless padded, over
+ *               etp too
  *   all-gather  e n_loc h D, and the reduce-scatter of as much
  *   flex        a token once to each rank (and node) with one of its experts: of `parts` ranks or nodes
  *               parts (1 - C(E - E/parts, k) / C(E, k)) are expected, routing being uniform; with routing
@@ -155,7 +156,25 @@ llm_emit_sorts(const LlmEmit *e)
     return !is_plain(e) || e->local_experts > 1;
 }
 
-/* Scores in fp32 over all experts: softmax or sigmoid, then the choice and a map of it. */
+/* How many tokens go to each expert, 8 bytes an expert, from all ranks of the group of etp x ep (Megatron's
+ * tp_ep_group): once round the ranks of each of the two moves as many bytes as one gather over both. */
+static void
+emit_counts(LlmEmit *e)
+{
+    LlmSegment here = e->segment;
+    double each = 8.0 * (double)e->shape->experts;
+    double etp = (double)llm_group_size(e->cut, LLM_GROUP_ETP);
+    double ep = (double)llm_group_size(e->cut, LLM_GROUP_EP);
+    e->segment = LLM_SEGMENT_DISPATCH;
+    llm_emit_join(e, llm_emit_exchange(e, "expert_counts", NET_ALL_GATHER, LLM_GROUP_ETP,
+                                       etp * each, e->last_compute));
+    llm_emit_exchange(e, "expert_counts", NET_ALL_GATHER, LLM_GROUP_EP, ep * etp * each,
+                      e->last_compute);
+    e->segment = here;
+}
+
+/* The scores' matrix is 16-bit, as Megatron has it without --moe-router-dtype; what follows is in fp32: softmax or
+ * sigmoid over all experts, then the choice and a map of it. */
 static void
 emit_router(LlmEmit *e)
 {
@@ -168,12 +187,7 @@ emit_router(LlmEmit *e)
     llm_emit_memory(e, "top_k", COST_REDUCE, scores * 9.0);
     gboolean padded = e->cut->capacity_factor > 0 && e->cut->pad_to_capacity;
     if (!padded && e->cut->dispatch != LLM_DISPATCH_ALL_GATHER) {
-        LlmSegment here = e->segment;
-        gint64 ep = llm_group_size(e->cut, LLM_GROUP_EP);
-        e->segment = LLM_SEGMENT_DISPATCH;
-        llm_emit_exchange(e, "expert_counts", NET_ALL_GATHER, LLM_GROUP_EP,
-                          8.0 * (double)ep * (double)e->shape->experts, e->last_compute);
-        e->segment = here;
+        emit_counts(e);
     }
 }
 

@@ -88,9 +88,9 @@ test_order(void)
     assert_list(
         shape, &cut, LLM_PIECE_MOE, LLM_PASS_FORWARD,
         "norm qkv rope attention attention_out residual_add norm router router_softmax top_k "
-        "expert_counts<9 permute dispatch<11 dispatch_probs<11 expert_gather<11 "
-        "expert_gather_probs<11 expert_sort<15 expert_up expert_activation expert_down "
-        "expert_unsort expert_scatter<20 combine<20 unpermute<21 residual_add");
+        "expert_counts<9 expert_counts<9 permute<10 dispatch<12 dispatch_probs<12 expert_gather<12 "
+        "expert_gather_probs<12 expert_sort<16 expert_up expert_activation expert_down "
+        "expert_unsort expert_scatter<21 combine<21 unpermute<22 residual_add");
 }
 
 static void
@@ -102,8 +102,34 @@ test_chained_waits(void)
     LlmCut cut = moe_cut(shape, 1, 4, 4096);
     cut.etp = 2;
     g_autoptr(GArray) ops = llm_ops(shape, &cut, LLM_PIECE_MOE, LLM_PASS_FORWARD);
-    g_assert_cmpint(find_op(ops, "expert_gather")->waits[1], ==, 13);
-    g_assert_cmpint(find_op(ops, "combine")->waits[1], ==, 21);
+    g_assert_cmpint(find_op(ops, "expert_gather")->waits[1], ==, 14);
+    g_assert_cmpint(find_op(ops, "combine")->waits[1], ==, 22);
+}
+
+/* Mixtral, 8 experts: int64 counts of all experts from the 2 x 4 ranks, 8 x 8 x 8 = 512 bytes, of which a rank
+ * receives 448 however the gather is made: 64 from its neighbour over etp, 3 x 128 over ep. */
+static void
+test_counts(void)
+{
+    g_test_summary(
+        "token counts are gathered over etp and ep: as many bytes as one gather of both");
+    g_autoptr(LlmShape) shape = shipped("mixtral-8x7b");
+    for (gint64 etp = 1; etp <= 8; etp *= 2) {
+        LlmCut cut = moe_cut(shape, 1, 8 / etp, 4096);
+        cut.etp = etp;
+        g_autoptr(GArray) ops = llm_ops(shape, &cut, LLM_PIECE_MOE, LLM_PASS_FORWARD);
+        gint64 received = 0, most = 0;
+        for (guint i = 0; i < ops->len; i++) {
+            const LlmOp *op = &g_array_index(ops, LlmOp, i);
+            if (strcmp(op->name, "expert_counts") == 0) {
+                gint64 ranks = op->collective.group == LLM_GROUP_ETP ? etp : 8 / etp;
+                received += op->collective.bytes / ranks * (ranks - 1);
+                most = MAX(most, op->collective.bytes);
+            }
+        }
+        g_assert_cmpint(received, ==, 448);
+        g_assert_cmpint(most, ==, 512);
+    }
 }
 
 static void
@@ -410,6 +436,7 @@ main(int argc, char **argv)
     g_test_add_func("/llm/moe/volumes", test_volumes);
     g_test_add_func("/llm/moe/launch-order", test_order);
     g_test_add_func("/llm/moe/collectives-wait-for-collectives", test_chained_waits);
+    g_test_add_func("/llm/moe/token-counts", test_counts);
     g_test_add_func("/llm/moe/shared-experts", test_shared);
     g_test_add_func("/llm/moe/one-copy-a-rank-and-node", test_flex);
     g_test_add_func("/llm/moe/all-gather-dispatch", test_all_gather_dispatch);
