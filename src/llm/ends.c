@@ -19,9 +19,16 @@ mask_bytes(const LlmEmit *e)
 
 /* --- embedding ------------------------------------------------------------------------------ */
 
-/* Each rank looks up its range of the vocabulary; the sum over ranks is the embedding. Last the
- * change of layout from [batch, s, h] to [s, batch, h], unless a later kernel writes the result
- * anyway. */
+static double
+whole_pass(const LlmEmit *e, double passes)
+{
+    return passes * (double)e->tokens * (double)e->shape->hidden * e->element;
+}
+
+/* Each rank looks up its range of the vocabulary; the sum over ranks is the embedding. Positions are added to
+ * the sum of all tokens, of which sequence parallelism then takes its shard: Megatron-LM scatters sums at once
+ * (reduce_scatter_embeddings) only where there are no learned positions. Last the change of layout from
+ * [batch, s, h] to [s, batch, h], unless a later kernel writes the result anyway. */
 void
 llm_emit_embedding_forward(LlmEmit *e)
 {
@@ -29,9 +36,11 @@ llm_emit_embedding_forward(LlmEmit *e)
     gboolean learned = shape->position == LLM_POSITION_LEARNED;
     double looked_up = 2.0 * (double)e->tokens * (double)shape->hidden * e->element;
     llm_emit_memory(e, "embedding", COST_EMBEDDING, looked_up);
-    llm_emit_combine(e);
     if (learned) {
-        llm_emit_memory(e, "position_add", COST_ADD, hidden_pass(e, 3));
+        llm_emit_blocking(e, "all_reduce", NET_ALL_REDUCE);
+        llm_emit_memory(e, "position_add", COST_ADD, whole_pass(e, 3));
+    } else {
+        llm_emit_combine(e);
     }
     if (shape->embedding_norm) {
         llm_emit_memory(e, "embedding_norm", COST_NORM, hidden_pass(e, 2));
@@ -59,13 +68,13 @@ llm_emit_embedding_backward(LlmEmit *e)
     if (shape->embedding_norm) {
         llm_emit_memory(e, "embedding_norm_backward", COST_NORM_BACKWARD, hidden_pass(e, 3));
     }
-    if (learned) {
-        llm_emit_memory(e, "position_grad", COST_REDUCE, hidden_pass(e, 1));
-    }
-    if (!learned && !shape->embedding_norm && !e->cut->dropout) {
+    if ((!learned || e->gathers) && !shape->embedding_norm && !e->cut->dropout) {
         llm_emit_memory(e, "embedding_layout", COST_COPY, hidden_pass(e, 2));
     }
     llm_emit_gather(e);
+    if (learned) {
+        llm_emit_memory(e, "position_grad", COST_REDUCE, whole_pass(e, 1));
+    }
     llm_emit_memory(e, "embedding_backward", COST_EMBEDDING_BACKWARD,
                     (double)e->tokens * (double)shape->hidden * (e->element + 4.0));
 }

@@ -325,15 +325,16 @@ layer_workspace(const LlmEmit *e, LlmPiece layer, LlmPass pass)
     return MAX(peak - counted, 0.0);
 }
 
-/* Forward the rows looked up, n h, and what becomes of them; backward the gradient, gathered, and a gradient of
- * the whole table, which is added to the main gradient afterwards. */
+/* Forward the rows looked up, n h, and what becomes of them, with learned positions first their sum of n h; backward
+ * the gradient, gathered, and a gradient of the whole table, which is added to the main gradient afterwards. */
 static double
 embedding_workspace(const LlmEmit *e, LlmPass pass)
 {
     double hidden = (double)e->shape->hidden * e->element;
     double whole = (double)e->tokens * hidden, local = (double)e->local_tokens * hidden;
+    gboolean sums = e->gathers && e->shape->position == LLM_POSITION_LEARNED;
     if (pass == LLM_PASS_FORWARD) {
-        return whole + local;
+        return whole + local + (sums ? whole : 0.0);
     }
     if (pass == LLM_PASS_BACKWARD || pass == LLM_PASS_INPUT_GRAD) {
         return (e->gathers ? whole : 0.0) + local + (double)e->vocab * hidden;

@@ -75,6 +75,13 @@ test_order_tensor_parallel(void)
                 "embedding all_reduce<0 position_add<1 dropout");
     assert_list(shape, &cut, LLM_PIECE_EMBEDDING, LLM_PASS_BACKWARD,
                 "dropout_backward position_grad embedding_backward");
+    /* Learned positions are added to whole sums, also where the layers hold shards. */
+    cut.sequence_parallel = TRUE;
+    assert_list(shape, &cut, LLM_PIECE_EMBEDDING, LLM_PASS_FORWARD,
+                "embedding all_reduce<0 position_add<1 dropout");
+    assert_list(shape, &cut, LLM_PIECE_EMBEDDING, LLM_PASS_BACKWARD,
+                "dropout_backward all_gather<0 position_grad<1 embedding_backward");
+    cut.sequence_parallel = FALSE;
     cut.tp = 1;
     cut.fused_kernels = FALSE;
     assert_list(
