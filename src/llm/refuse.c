@@ -258,8 +258,17 @@ edit_distance(const char *a, const char *b)
     return row[m];
 }
 
-/* The key that `name` was probably meant to be, if that key is absent. In short names two letters
- * are half the word (n_ctx, n_embd), so there only one may differ. */
+static gboolean
+same_value(JsonObject *text, const char *a, const char *b)
+{
+    JsonNode *first = json_object_get_member(text, a);
+    JsonNode *second = json_object_get_member(text, b);
+    return second != NULL && json_node_equal(first, second);
+}
+
+/* The key that `name` was probably meant to be, if that key is absent, or if it says something else and differs
+ * in one letter of a long name. In short names two letters are half the word (n_ctx, n_embd), so there only one
+ * may differ. */
 static const char *
 find_meant(const char *name, JsonObject *text, const LlmFamily *family, const GPtrArray *known)
 {
@@ -277,6 +286,9 @@ find_meant(const char *name, JsonObject *text, const LlmFamily *family, const GP
         for (guint j = 0; key < LLM_N_KEYS && j < LLM_N_ALIASES && family->names[key][j] != NULL;
              j++) {
             given |= json_object_has_member(text, family->names[key][j]);
+        }
+        if (distance == 1 && allowed > 1 && json_object_has_member(text, candidate)) {
+            given = same_value(text, name, candidate);
         }
         if (!given) {
             nearest = distance;

@@ -231,6 +231,8 @@ test_mistakes(void)
         {"{\"model_type\": \"gpt2\", \"n_embed\": 64, \"n_layer\": 2, \"n_head\": 4, \"vocab_size\": 100}",
          "did you mean 'n_embd'?"},
         {"{" LLAMA ", \"num_key_values_heads\": 2}", "did you mean 'num_key_value_heads'?"},
+        {"{" LLAMA ", \"tie_word_embeddings\": false, \"tie_word_embedding\": true}",
+         "did you mean 'tie_word_embeddings'?"},
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GError) error = NULL;
@@ -241,7 +243,7 @@ test_mistakes(void)
     }
     /* The right key beside the odd one: the odd one is only odd. */
     g_autoptr(LlmShape) fine =
-        parsed("{" LLAMA ", \"tie_word_embeddings\": true, \"tie_word_embedding\": 1}");
+        parsed("{" LLAMA ", \"tie_word_embeddings\": true, \"tie_word_embedding\": true}");
     g_assert_true(fine->tied);
 }
 
