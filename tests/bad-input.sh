@@ -122,6 +122,7 @@ told --model mixtral-8x7b --gpus 8 --delay-wgrad
 told --optimizer adamm
 told --moment-bytes 3
 told --dtype fp16 --master-remainder
+told --fsdp --master-remainder
 told --fp8-param-gather
 told --recompute full --recompute-modules mlp
 told --recompute-modules mlq

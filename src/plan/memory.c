@@ -232,7 +232,8 @@ parameter_bytes(const Plan *plan, const Held *held, guint versions)
 }
 
 /* Of a gradient that stays for the iteration: as accumulated, with torch's DDP buckets of 16-bit gradients under
- * nanotron's fp32 ones; cut by ZeRO 2 and 3, of FSDP in the dtype of its fp32 shard. */
+ * nanotron's fp32 ones, and the 16-bit ones of the last microbatch under those of DeepSpeed's bf16_optimizer.py,
+ * which drops them when the next backward begins; cut by ZeRO 2 and 3, of FSDP in the dtype of its fp32 shard. */
 static gint64
 gradient_bytes(const Plan *plan, const Held *held)
 {
@@ -241,7 +242,9 @@ gradient_bytes(const Plan *plan, const Held *held)
 
     if (plan_runs_pytorch(s))
         return (s->zero == 3 ? held->owned : n) * 4;
-    if (s->framework == PLAN_NANOTRON && each > plan_parameter_bytes(plan))
+    gboolean both =
+        s->framework == PLAN_NANOTRON || (s->framework == PLAN_DEEPSPEED && s->zero < 2);
+    if (both && each > plan_parameter_bytes(plan))
         each += plan_parameter_bytes(plan);
     return (s->zero >= 2 ? held->owned : n) * each;
 }

@@ -11,6 +11,7 @@
 
 #define QUANTISED_BLOCK 256.0
 #define NEWTON_SCHULZ_ITERATIONS 5
+#define DEEPSPEED_SUB_GROUP 1e9 /* parameters that ZeRO 3 steps at a time (sub_group_size) */
 
 static gboolean
 is_16bit(const PlanSpec *spec)
@@ -40,6 +41,11 @@ plan_resolve_optimizer(PlanSpec *spec, GError **error)
                            "--master-remainder: 16 bits complete a bf16 weight of Adam to fp32, "
                            "not %s of %s; leave it out",
                            cluster_dtype_name(spec->dtype), plan_optimizer_names[spec->optimizer]);
+    if (spec->master_remainder && plan_runs_pytorch(spec))
+        return plan_refuse(error,
+                           "--master-remainder: %s keeps its shard in fp32 and has no other master "
+                           "copy; leave it out",
+                           plan_framework_names[spec->framework]);
     if (spec->fp8_gather && spec->dtype != CLUSTER_FP8)
         return plan_refuse(error,
                            "--fp8-param-gather: weights are %s; leave it out, or write --dtype fp8",
@@ -131,6 +137,23 @@ plan_optimizer_step_bytes(const Plan *plan)
         return step;
     return step +
            (s->master_remainder ? 4 : 6); /* bf16 weight read and written with its remainder */
+}
+
+/* DeepSpeed steps on fp32 gradients that it makes of its 16-bit ones just then: ZeRO 1 and 2 (stage_1_and_2.py)
+ * join those of the shard in 16 bits and cast that, ZeRO 3 (stage3.py) one group after the other; without ZeRO
+ * (fused_optimizer.py) each is cast and then all are joined. */
+double
+plan_optimizer_copies_bytes(const Plan *plan, double owned)
+{
+    const PlanSpec *s = &plan->spec;
+    gboolean deepspeed = s->framework == PLAN_DEEPSPEED || s->deepspeed_pipeline;
+    if (!deepspeed || plan_stored_bytes(plan) == 4 || plan_gradient_bytes(plan) == 4)
+        return 0;
+    if (s->optimizer_device != PLAN_DEVICE_GPU)
+        owned *= 1 - s->offload_frac;
+    if (s->zero == 3)
+        owned = MIN(owned, DEEPSPEED_SUB_GROUP);
+    return (s->zero == 0 ? 4 + 4 : 2 + 4) * owned;
 }
 
 /* Five iterations of X <- a X + (b A + c A A) X, A = X X^T: on a matrix of m rows and n columns, m <= n, 2 m^2 n

@@ -305,6 +305,8 @@ gint64 plan_p2p_bytes(const Plan *plan);
  * reads and writes per owned parameter. */
 double plan_optimizer_bytes(const Plan *plan);
 double plan_optimizer_step_bytes(const Plan *plan);
+/* Copies of gradients that a step makes for a while beside what is there anyway, of so many owned parameters. */
+double plan_optimizer_copies_bytes(const Plan *plan, double owned);
 /* Matrix multiplications of one step on the owned parameters of a stage: Muon's Newton-Schulz iterations as
  * FLOPs of square-ish GEMMs; 0 for the others. */
 double plan_optimizer_step_flops(const Plan *plan, gint64 stage);

@@ -8,7 +8,8 @@
  *          together, and the backward frees it with what was kept; I leaves what W needs
  *   W      frees that, piece by piece
  *
- * peak = static + max over tokens of (sum of delta of those before it + its rise)
+ * peak = static + max over tokens of (sum of delta of those before it + its rise), or what the optimizer's step
+ * copies when all of them are done
  *
  * This is the simulated peak to the byte where nothing runs beside the compute that allocates.  What does is
  * bounded from above and added, and the sum is the margin within which the simulated peak lies below:
@@ -287,7 +288,8 @@ step_closed_form(StepBuild *b, StepStage *stage, gint64 static_bytes)
     guint pp_rank = (guint)stage->pp_rank;
     gboolean pairs = has_pairs(b, pp_rank), loose = b->plan->spec.offload_activations > 0;
     gint64 beside = most_gathered(b, pp_rank, pairs) + most_unreduced(b, pp_rank, pairs);
-    gint64 walked = walk(b, pp_rank, static_bytes, &loose);
+    gint64 walked = MAX(walk(b, pp_rank, static_bytes, &loose),
+                        static_bytes + step_optimizer_copies(b, pp_rank));
     stage->closed_form_bytes = walked + beside;
     stage->closed_form_margin_bytes = beside + (loose ? walked - static_bytes : 0);
 }

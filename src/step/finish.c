@@ -4,6 +4,8 @@
  * Where states are sharded each rank does so for its shard, and scalars are summed over all ranks. */
 #include "config.h"
 
+#include <math.h>
+
 #include "step/build.h"
 #include "step/shard.h"
 
@@ -16,6 +18,34 @@ typedef struct {
     StepParameters parameters; /* of them */
     double owned;              /* of those, whose optimizer state is here */
 } Finish;
+
+static StepParameters
+parameters_of(const StepBuild *b, const GArray *stages)
+{
+    StepParameters n = {0};
+    for (guint i = 0; i < stages->len; i++) {
+        gint64 stage = g_array_index(stages, gint64, i);
+        gint64 expert = plan_stage_expert_parameters(b->plan, stage);
+        n.expert += expert;
+        n.dense += plan_stage_parameters(b->plan, stage) - expert;
+    }
+    return n;
+}
+
+static double
+owned_of(const StepBuild *b, StepParameters n)
+{
+    return (double)n.dense / (double)plan_shard_ranks(b->plan, FALSE) +
+           (double)n.expert / (double)plan_shard_ranks(b->plan, TRUE);
+}
+
+gint64
+step_optimizer_copies(const StepBuild *b, guint pp_rank)
+{
+    g_autoptr(GArray) stages = step_stages_on(b->schedule, pp_rank);
+    double owned = owned_of(b, parameters_of(b, stages));
+    return (gint64)ceil(plan_optimizer_copies_bytes(b->plan, owned));
+}
 
 static gint64
 all_parameters(const Finish *f)
@@ -189,9 +219,11 @@ add_optimizer(Finish *f)
 {
     StepBuild *b = f->b;
     add_orthogonalisation(f);
-    step_add_memory(b, f->t, plan_optimizer_names[f->spec->optimizer], STEP_OPTIMIZER, COST_ADAM,
-                    plan_optimizer_step_bytes(b->plan) * f->owned * (1 - step_host_share(b)),
-                    FALSE);
+    guint op = step_add_memory(
+        b, f->t, plan_optimizer_names[f->spec->optimizer], STEP_OPTIMIZER, COST_ADAM,
+        plan_optimizer_step_bytes(b->plan) * f->owned * (1 - step_host_share(b)), FALSE);
+    gint64 copies = step_optimizer_copies(b, f->class->pp_rank);
+    step_mark(b, f->t, op, STEP_MEMORY_WORKSPACE, copies, -copies);
     step_add_host_optimizer(b, f->t, f->stages);
 }
 
@@ -234,14 +266,8 @@ step_finish_template(StepBuild *b, const StepClass *class)
     const PlanSpec *spec = &b->plan->spec;
     g_autoptr(GArray) stages = step_stages_on(b->schedule, class->pp_rank);
     Finish f = {.b = b, .t = sim_template_new(), .class = class, .spec = spec, .stages = stages};
-    for (guint i = 0; i < stages->len; i++) {
-        gint64 stage = g_array_index(stages, gint64, i);
-        gint64 expert = plan_stage_expert_parameters(b->plan, stage);
-        f.parameters.expert += expert;
-        f.parameters.dense += plan_stage_parameters(b->plan, stage) - expert;
-    }
-    f.owned = (double)f.parameters.dense / (double)plan_shard_ranks(b->plan, FALSE) +
-              (double)f.parameters.expert / (double)plan_shard_ranks(b->plan, TRUE);
+    f.parameters = parameters_of(b, stages);
+    f.owned = owned_of(b, f.parameters);
     step_join_reductions(b, f.t);
     add_replica_gradients(&f);
     add_norm_gradients(&f);

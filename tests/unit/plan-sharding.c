@@ -73,6 +73,8 @@ static const Mode modes[] = {
     {PLAN_MEGATRON, 1, 0, FALSE, TRUE, PLAN_SGD, 6, 8},
     {PLAN_MEGATRON, 1, 0, FALSE, TRUE, PLAN_ADAFACTOR, 6, 4 + 8.0 / 12288},
     {PLAN_MEGATRON, 1, 0, FALSE, TRUE, PLAN_ADAM_8BIT, 6, 4 + 2 + 8.0 / 256},
+    {PLAN_DEEPSPEED, 1, 0, FALSE, TRUE, PLAN_ADAM, 8,
+     12}, /* its bf16 optimizer keeps both gradients */
     {PLAN_DEEPSPEED, 2, 0, FALSE, FALSE, PLAN_ADAM, 2, 14},
     {PLAN_FSDP, 3, 0, FALSE, FALSE, PLAN_ADAM, 0, 16},
     {PLAN_FSDP, 0, 0, FALSE, FALSE, PLAN_ADAM, 16, 0},
@@ -101,6 +103,28 @@ test_bytes_per_parameter(void)
             g_test_message("mode %u, dp %d", i, (int)dp);
             g_assert_cmpfloat_with_epsilon((double)state_bytes(plan), expected, 40);
         }
+}
+
+/* ZeRO 3 casts 1e9 elements at a time, the others all of the shard; what steps on the host is cast there. */
+static void
+test_step_copies(void)
+{
+    LlmShape shape = fixture_gpt3();
+    ClusterSystem system = fixture_a100();
+    system.pcie_Bps = 25000000000;
+    static const struct {
+        gint64 zero;
+        double owned, bytes;
+    } cases[] = {{1, 3e9, 18e9}, {2, 3e9, 18e9}, {3, 3e9, 6e9}, {3, 5e8, 3e9}};
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        PlanSpec spec = framework_spec(PLAN_DEEPSPEED, 8);
+        spec.zero = cases[i].zero;
+        g_autoptr(Plan) plan = fixture_plan(&spec, &shape, &system);
+        g_assert_cmpfloat(plan_optimizer_copies_bytes(plan, cases[i].owned), ==, cases[i].bytes);
+        spec.optimizer_device = PLAN_DEVICE_CPU;
+        g_autoptr(Plan) host = fixture_plan(&spec, &shape, &system);
+        g_assert_cmpfloat(plan_optimizer_copies_bytes(host, cases[i].owned), ==, 0);
+    }
 }
 
 /* Muon keeps one moment of a layer's matrices, Adam two of the rest. */
@@ -273,6 +297,12 @@ c_remainder(PlanSpec *s)
     s->dtype = CLUSTER_FP16, s->master_remainder = TRUE;
 }
 static void
+c_remainder_fsdp(PlanSpec *s)
+{
+    *s = framework_spec(PLAN_FSDP, 8);
+    s->master_remainder = TRUE;
+}
+static void
 c_gather(PlanSpec *s)
 {
     s->fp8_gather = TRUE;
@@ -361,6 +391,7 @@ test_refused(void)
         {c_moment, "--moment-bytes: 3 is no size"},
         {c_moment_sgd, "the optimizer is sgd"},
         {c_remainder, "not fp16 of adam"},
+        {c_remainder_fsdp, "keeps its shard in fp32"},
         {c_gather, "--fp8-param-gather: weights are bf16"},
         {c_fraction, "add --offload-optimizer cpu"},
         {c_nvme, "--offload-optimizer nvme: only DeepSpeed"},
@@ -392,6 +423,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/sharding/zero-table", test_zero_table);
+    g_test_add_func("/plan/sharding/step-copies", test_step_copies);
     g_test_add_func("/plan/sharding/bytes-per-parameter", test_bytes_per_parameter);
     g_test_add_func("/plan/sharding/muon-is-for-matrices", test_muon);
     g_test_add_func("/plan/sharding/hybrid-shards", test_hybrid);

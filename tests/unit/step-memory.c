@@ -118,6 +118,46 @@ test_sharded(void)
     g_assert_cmpuint(check_plans(2, TRUE), >, PLANS / 4);
 }
 
+/* One short sequence: nothing else is as large as the step's copies. */
+static void
+test_step_copies(void)
+{
+    g_test_summary("DeepSpeed's step casts 16-bit gradients to fp32 beside them: 8 bytes of a "
+                   "parameter without ZeRO, 6 of the shard with it; others have them in fp32");
+    static const struct {
+        PlanFramework framework;
+        gint64 zero, bytes;
+        gboolean fp32;
+    } cases[] = {{PLAN_DEEPSPEED, 0, 8, FALSE},
+                 {PLAN_DEEPSPEED, 1, 6, FALSE},
+                 {PLAN_DEEPSPEED, 2, 6, FALSE},
+                 {PLAN_DEEPSPEED, 1, 0, TRUE},
+                 {PLAN_MEGATRON, 1, 0, TRUE}};
+    Machine m = machine_new("dgx-a100-80g", NULL);
+    LlmShape shape = shape_dense();
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        PlanSpec spec = plan_spec_for(cases[i].framework);
+        spec.dp = 2;
+        spec.seq = 16;
+        spec.micro_batch = spec.microbatches = 1;
+        spec.zero = cases[i].zero;
+        spec.gradient_fp32 = cases[i].fp32;
+        spec.fused_loss = TRUE;
+        g_autoptr(GError) error = NULL;
+        g_autoptr(StepResult) r = machine_run(&m, &shape, &spec, NULL, NULL, NULL, &error);
+        g_assert_no_error(error);
+        const StepStage *s = &g_array_index(r->stages, StepStage, 0);
+        gint64 owned = s->parameters / (spec.zero == 0 ? 1 : 2);
+        gint64 more = s->peak[STEP_MEMORY_WORKSPACE];
+        g_test_message("case %u: %d of %d bytes", i, (int)more, (int)(cases[i].bytes * owned));
+        if (cases[i].bytes > 0)
+            g_assert_cmpint(ABS(more - cases[i].bytes * owned), <=, 8);
+        else
+            g_assert_cmpint(more, <, owned / 100);
+    }
+    machine_clear(&m);
+}
+
 typedef struct {
     gint64 last_ns, peak, first[STEP_N_MEMORY], now[STEP_N_MEMORY];
     guint calls;
@@ -171,6 +211,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/step/memory/closed-form-to-the-byte", test_exact);
     g_test_add_func("/step/memory/closed-form-with-shards", test_sharded);
+    g_test_add_func("/step/memory/step-copies", test_step_copies);
     g_test_add_func("/step/memory/time-line", test_timeline);
     return g_test_run();
 }
