@@ -33,7 +33,7 @@ typedef enum { NET_LOAD_NVLINK, NET_LOAD_NIC, NET_LOAD_HBM, NET_LOAD_SM } NetLoa
 
 typedef struct {
     CostTime time;
-    const char *algorithm; /* "ring", "tree", "nvls", "nvls_tree", "direct", "exchange", "measured" */
+    const char *algorithm; /* a model's name, "exchange" or "measured" */
     const char *protocol;  /* "LL", "LL128", "Simple" or "" */
     double nvlink_bytes;   /* through each member's NVLink port, each direction */
     double nic_bytes;      /* through each NIC that the group uses on a node, each direction */

@@ -60,7 +60,7 @@ report_append_memory(const ReportRun *run, GString *out)
 {
     const StepResult *r = run->result;
     const StepStage *worst = &g_array_index(r->stages, StepStage, r->memory_peak_stage);
-    StepMemory order[STEP_N_MEMORY];
+    StepMemory order[STEP_N_MEMORY] = {0};
     sort_kinds(worst, order);
     g_autoptr(ReportTable) table = report_table_new("lrr", NULL);
     for (guint i = 0; i < STEP_N_MEMORY; i++)

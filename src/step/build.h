@@ -109,11 +109,11 @@ const GArray *step_priced(StepBuild *b, StepClass *class, LlmPiece piece, LlmRec
 guint step_stream_slot(LlmStream stream);
 /* piece.c: an op list that is added to a template segment by segment, in any order that its waits allow. */
 typedef struct {
-    const GArray *list; /* of StepPriced; borrowed */
-    guint *indices;     /* [list->len] in the template */
-    guint unlaunched;   /* ops whose launch the host has still to be charged with */
+    const GArray *list;  /* of StepPriced; borrowed */
+    guint *indices;      /* [list->len] in the template */
+    guint unlaunched;    /* ops whose launch the host has still to be charged with */
     gboolean free_wgrad; /* nothing but weight gradients waits for weight gradients */
-    guint first, last;  /* in the template; first > last: none yet */
+    guint first, last;   /* in the template; first > last: none yet */
 } StepStrand;
 #define STEP_ALL_SEGMENTS ((1u << LLM_N_SEGMENTS) - 1)
 StepStrand step_strand_begin(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recompute,
@@ -235,7 +235,8 @@ void step_fetch_layer(StepBuild *b, SimTemplate *t, guint stage, gint64 i, LlmRe
 void step_await_layer(StepBuild *b, SimTemplate *t, guint stage, gint64 i, LlmRecompute recompute);
 /* finish.c: from the last backward to the next iteration. */
 SimTemplate *step_finish_template(StepBuild *b, const StepClass *class);
-gint64 step_optimizer_copies(const StepBuild *b, guint pp_rank); /* bytes, while the optimizer steps */
+gint64 step_optimizer_copies(const StepBuild *b,
+                             guint pp_rank); /* bytes, while the optimizer steps */
 /* program.c: one program a class. */
 void step_build_programs(StepBuild *b);
 /* engine.c: resources, meetings and ranks. */

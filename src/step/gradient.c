@@ -163,8 +163,7 @@ step_add_reduction(StepBuild *b, SimTemplate *t, const StepClass *class, StepPar
     guint after = add_preparation(b, t, n[0] + n[1], step_unsharded(b, class, parameters));
     gint64 width = step_copies_units(b) ? plan_gradient_bytes(b->plan) : step_unsharded_width(b);
     for (guint i = 0; i < 2; i++) {
-        StepParameters one =
-            i == 0 ? (StepParameters){.dense = n[0]} : (StepParameters){.expert = n[1]};
+        StepParameters one = {.dense = i == 0 ? n[0] : 0, .expert = i == 1 ? n[1] : 0};
         if (n[i] > 0)
             add_collectives(b, t, class, &ways[i], n[i], after,
                             step_unsharded(b, class, one) * width);

@@ -248,8 +248,7 @@ reserved_bytes(const Plan *plan, const StepStage *stage)
     gint64 moving = 0;
     for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
         moving += stage->peak[kinds[i]];
-    return stage->peak_bytes +
-           (gint64)ceil(MAX(plan->spec.fragmentation, 0.0) * (double)moving);
+    return stage->peak_bytes + (gint64)ceil(MAX(plan->spec.fragmentation, 0.0) * (double)moving);
 }
 
 /* What the ranks of one node keep on their host and its drives, where that is most. */
