@@ -1,12 +1,16 @@
 /* Where the time of the critical path goes.
  *
  * The path runs through the pipeline: while it fills and drains it lies on other ranks than the one that
- * is busy longest.  The *home* rank is the one on which the path spends most of its pipeline time; pipeline
- * work of the path on any other rank is what the home rank waits for, and counts as bubble.  Everything else
- * counts by its own kind, wherever it is.
+ * is busy longest, and where two directions meet (DualPipe and its kin) it goes to and fro between ranks that are
+ * all busy.  The *home* rank is the one on which the path spends most of its pipeline time.  Pipeline work of the
+ * path on any other rank counts as what the home rank does meanwhile: what it computes, or the communication that
+ * it computes nothing beside; and as bubble while it does neither.  So bubble is the time in which the home rank
+ * is idle and waits for the work of others.  Everything else counts by its own kind, wherever it is: messages,
+ * start and end of the iteration.
  *
  * Communication on the path that runs beside compute of its rank is hidden as long as that lasts: the time is
- * the compute's, and only the rest is exposed. (Pipeline messages are not looked at so: what their receiver
+ * the compute's, and only the rest is exposed. So is what is moved beside tokens (gradients, parameters, states
+ * on the host) while a token computes or waits for its own communication. (Pipeline messages are not looked at so: what their receiver
  * computes meanwhile is another microbatch.) */
 #include "config.h"
 
@@ -24,8 +28,7 @@ typedef struct {
     gint64 *pipeline_ns; /* [pp] pipeline time of the path on each pipeline rank */
     gint64 *by_tag;      /* [tags * 2] ns of the path: at home or by kind; as bubble */
     guint home;
-    guint32 rank;     /* of the segment at hand */
-    gint64 hidden_ns; /* of it, so far */
+    guint32 rank, tag; /* of the segment at hand */
 } Path;
 
 static guint
@@ -45,20 +48,38 @@ find_home(void *user, const SimSegment *segment)
 }
 
 static void
-count(Path *path, guint32 rank, guint32 tag, gint64 ns)
+count(Path *path, guint32 tag, gboolean bubble, gint64 start_ns, gint64 end_ns)
 {
-    const StepOp *op = &g_array_index(path->b->ops, StepOp, tag);
-    gboolean bubble =
-        op->pipeline && op->kind != STEP_PP && pp_rank_of(path->b, rank) != path->home;
-    path->by_tag[2 * tag + bubble] += ns;
+    path->by_tag[2 * tag + bubble] += end_ns - start_ns;
 }
 
 static void
-count_hidden(void *user, guint32 tag, gint64 ns)
+count_at_home(void *user, guint32 tag, gint64 start_ns, gint64 end_ns)
 {
     Path *path = user;
-    count(path, path->rank, tag, ns);
-    path->hidden_ns += ns;
+    gboolean idle = tag == STEP_NO_OP;
+    count(path, idle ? path->tag : tag, idle, start_ns, end_ns);
+}
+
+/* `tag` runs on the segment's rank. The home rank is that of the same column. */
+static void
+count_op(Path *path, guint32 tag, gint64 start_ns, gint64 end_ns)
+{
+    const StepOp *op = &g_array_index(path->b->ops, StepOp, tag);
+    guint32 pp = (guint32)path->b->plan->spec.pp;
+    if (!op->pipeline || op->kind == STEP_PP || pp_rank_of(path->b, path->rank) == path->home) {
+        count(path, tag, FALSE, start_ns, end_ns);
+        return;
+    }
+    step_busy_during(path->b->busy, path->rank - path->rank % pp + path->home, start_ns, end_ns,
+                     STEP_BUSY_ALL, count_at_home, path);
+}
+
+static void
+count_hidden(void *user, guint32 tag, gint64 start_ns, gint64 end_ns)
+{
+    Path *path = user;
+    count_op(path, tag == STEP_NO_OP ? path->tag : tag, start_ns, end_ns);
 }
 
 static void
@@ -67,12 +88,32 @@ attribute(void *user, const SimSegment *segment)
     Path *path = user;
     const StepOp *op = &g_array_index(path->b->ops, StepOp, segment->tag);
     gboolean beside = segment->slot != STEP_SLOT_COMPUTE && segment->slot != STEP_SLOT_HOST;
+    gboolean own = segment->slot == STEP_SLOT_TP || segment->slot == STEP_SLOT_CP ||
+                   segment->slot == STEP_SLOT_EP;
     path->rank = segment->rank;
-    path->hidden_ns = 0;
+    path->tag = segment->tag;
     if (beside && op->kind != STEP_PP)
         step_busy_during(path->b->busy, segment->rank, segment->start_ns, segment->end_ns,
-                         count_hidden, path);
-    count(path, segment->rank, segment->tag, segment->end_ns - segment->start_ns - path->hidden_ns);
+                         own ? STEP_BUSY_COMPUTE : STEP_BUSY_ALL, count_hidden, path);
+    else
+        count_op(path, segment->tag, segment->start_ns, segment->end_ns);
+}
+
+/* Ops that differ only in what they send or do to memory are of one kind. */
+static gboolean
+err_together(const StepOp *x, const StepOp *y)
+{
+    return x->kind == y->kind && x->basis == y->basis && x->error_frac == y->error_frac &&
+           g_strcmp0(x->name, y->name) == 0;
+}
+
+static guint
+first_like(const GArray *ops, guint tag)
+{
+    guint i = 0;
+    while (!err_together(&g_array_index(ops, StepOp, i), &g_array_index(ops, StepOp, tag)))
+        i++;
+    return i;
 }
 
 /* Errors of different kinds of ops are independent; the times of one kind err together; and all of them
@@ -80,14 +121,20 @@ attribute(void *user, const SimSegment *segment)
 static void
 sum_certainty(const Path *path, StepResult *r)
 {
+    const GArray *ops = path->b->ops;
     double variance = 0, total = 0, share[3] = {0};
-    for (guint tag = 0; tag < path->b->ops->len; tag++) {
-        const StepOp *op = &g_array_index(path->b->ops, StepOp, tag);
+    g_autofree double *errors_ns = g_new0(double, ops->len);
+    for (guint tag = 0; tag < ops->len; tag++) {
+        const StepOp *op = &g_array_index(ops, StepOp, tag);
         double ns = (double)(path->by_tag[2 * tag] + path->by_tag[2 * tag + 1]);
+        if (ns <= 0)
+            continue;
         share[op->basis] += ns;
         total += ns;
-        variance += (op->error_frac * ns) * (op->error_frac * ns);
+        errors_ns[first_like(ops, tag)] += op->error_frac * ns;
     }
+    for (guint tag = 0; tag < ops->len; tag++)
+        variance += errors_ns[tag] * errors_ns[tag];
     for (guint i = 0; i < 3; i++)
         r->share[i] = total > 0 ? share[i] / total : 0;
     variance += (COMMON_ERROR * total) * (COMMON_ERROR * total);
