@@ -244,15 +244,19 @@ SimEngine *step_engine_new(StepBuild *b);
 /* result.c, path.c, memory.c */
 StepResult *step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options);
 void step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r);
-/* busy.c: ops of the compute streams, by class of rank, as they run. */
+/* busy.c: what ranks compute, and what they communicate inside of tokens, by class of rank, as it ran. */
 typedef struct StepBusyLog StepBusyLog;
 StepBusyLog *step_busy_log_new(const StepBuild *b);
 void step_busy_log_free(StepBusyLog *log);
 void step_busy_log_op(StepBusyLog *log, guint32 rank, guint slot, guint32 tag, gint64 start_ns,
                       gint64 end_ns);
-/* Calls `visit` for each of them in a time, with how much of it it takes. */
+/* Cuts a time into parts, in order: ops of the compute stream; where it is idle, those of communication if
+ * `streams` says so; and STEP_NO_OP for the rest. */
+#define STEP_NO_OP G_MAXUINT32
+enum { STEP_BUSY_COMPUTE = 1, STEP_BUSY_ALL = 4 };
+typedef void (*StepBusyVisitor)(void *user, guint32 tag, gint64 start_ns, gint64 end_ns);
 void step_busy_during(const StepBusyLog *log, guint32 rank, gint64 from_ns, gint64 to_ns,
-                      void (*visit)(void *user, guint32 tag, gint64 ns), void *user);
+                      guint streams, StepBusyVisitor visit, void *user);
 /* traffic.c: of StepTraffic, what the program of a simulated rank sends. */
 GArray *step_traffic(const StepBuild *b, guint rank);
 void step_memory(StepBuild *b, StepResult *r, const StepOptions *options);
