@@ -1,149 +1,8 @@
-/* Sharded data parallelism in time: order of gathers and reductions, what prefetch hides, what is sent, and what
- * waits for the host.  Each test reads one GPU's ops and works their times out again from their durations. */
+/* Sharded data parallelism in time: order of gathers and reductions, what prefetch hides, what is sent.  Each test
+ * reads one GPU's ops and works their times out again from their durations. */
 #include "config.h"
 
-#include "step-fixture.h"
-
-#include <string.h>
-
-typedef struct {
-    const char *stream, *name;
-    gint64 stage, microbatch, start, end;
-} Op;
-
-typedef struct {
-    GArray *ops;    /* of Op: of rank 0, in the order of their ends */
-    GArray *levels; /* of Level: its gathered memory */
-    gint64 time, exposed, gathered_peak;
-} Run;
-
-typedef struct {
-    gint64 when, bytes;
-} Level;
-
-/* A machine without tables, of 8 GPUs a node; all that matters here follows from its rates. */
-#define SYSTEM                                                                                      \
-    "[gpu]\nname = T\npeak-fp32 = 100TFLOPS\npeak-bf16 = 100TFLOPS\nmemory = 80GB\n"                \
-    "memory-usable = 79GB\nmemory-rate = 2000GBps\nmemory-efficiency = 100%\nl2 = 1MB\nsms = 100\n" \
-    "clock = 1GHz\nkernel-floor = 1us\n"                                                            \
-    "[node]\ngpus = 8\nlink = nvswitch\nnvlink-rate = 100GBps\nnvlink-efficiency = 100%\n"          \
-    "nvlink-latency = 1us\npcie-rate = 10GBps\n"                                                    \
-    "[nic]\ncount = 8\nrate = 400Gbps\nefficiency = 100%\nlatency = 5us\n"                          \
-    "[fabric]\nrail-optimised = yes\noversubscription = 1:1\n"                                      \
-    "[host]\nlaunch = 0ns\nsync = 0ns\nfixed-memory = 1GB\nmemory-rate = 100GBps\n"                 \
-    "nvme-read = 8GBps\nnvme-write = 4GBps\n"
-
-static Machine
-tiny_new(const char *const *overrides)
-{
-    GError *error = NULL;
-    Machine m = {0};
-    m.system = cluster_system_parse("tiny", SYSTEM, overrides, &error);
-    g_assert_no_error(error);
-    m.cost = cost_book_load(m.system, &error);
-    g_assert_no_error(error);
-    m.net = net_book_load(m.system, &error);
-    g_assert_no_error(error);
-    return m;
-}
-
-static void
-trace_op(void *user, guint rank, const char *stream, const char *name, const char *kind,
-         gint64 stage, gint64 microbatch, gint64 start_ns, gint64 end_ns)
-{
-    Run *run = user;
-    Op op = {stream, name, stage, microbatch, start_ns, end_ns};
-    (void)kind;
-    if (rank == 0)
-        g_array_append_val(run->ops, op);
-}
-
-static void
-watch_memory(void *user, guint rank, guint pp_rank, gint64 when_ns, const gint64 *bytes)
-{
-    Run *run = user;
-    Level level = {when_ns, bytes[STEP_MEMORY_GATHERED]};
-    (void)pp_rank;
-    if (rank != 0)
-        return;
-    run->gathered_peak = MAX(run->gathered_peak, level.bytes);
-    g_array_append_val(run->levels, level);
-}
-
-static Run
-run_on(const Machine *m, const LlmShape *shape, const PlanSpec *spec)
-{
-    Run run = {.ops = g_array_new(FALSE, FALSE, sizeof(Op)),
-               .levels = g_array_new(FALSE, FALSE, sizeof(Level))};
-    StepOptions options = {
-        .trace = trace_op, .trace_user = &run, .memory = watch_memory, .memory_user = &run};
-    GError *error = NULL;
-    g_autoptr(StepResult) r = machine_run(m, shape, spec, &options, NULL, NULL, &error);
-    g_assert_no_error(error);
-    run.time = r->time_ns;
-    run.exposed = r->breakdown_ns[STEP_DP];
-    return run;
-}
-
-static void
-run_clear(Run *run)
-{
-    g_array_unref(run->ops);
-    g_array_unref(run->levels);
-}
-
-/* The ops of a stream; with a name only those; GArray of Op. */
-static GArray *
-ops_of(const Run *run, const char *stream, const char *name)
-{
-    GArray *found = g_array_new(FALSE, FALSE, sizeof(Op));
-    for (guint i = 0; i < run->ops->len; i++) {
-        const Op *op = &g_array_index(run->ops, Op, i);
-        if (g_str_equal(op->stream, stream) && (!name || g_str_equal(op->name, name)))
-            g_array_append_val(found, *op);
-    }
-    return found;
-}
-
-static const Op *
-at(const GArray *ops, guint i)
-{
-    g_assert_cmpuint(i, <, ops->len);
-    return &g_array_index(ops, Op, i);
-}
-
-static guint
-count(const Run *run, const char *stream, const char *name)
-{
-    g_autoptr(GArray) ops = ops_of(run, stream, name);
-    return ops->len;
-}
-
-static gint64
-sum(const Run *run, const char *stream, const char *name)
-{
-    g_autoptr(GArray) ops = ops_of(run, stream, name);
-    gint64 ns = 0;
-    for (guint i = 0; i < ops->len; i++)
-        ns += at(ops, i)->end - at(ops, i)->start;
-    return ns;
-}
-
-/* One GPU's share of a small model on one node, nothing but data parallel. */
-static PlanSpec
-spec_of(PlanFramework framework, gint64 zero, gint64 microbatches)
-{
-    PlanSpec spec = plan_spec_for(framework);
-    spec.zero = zero;
-    spec.dp = 8;
-    spec.microbatches = microbatches;
-    spec.seq = 512;
-    spec.recompute = LLM_RECOMPUTE_NONE;
-    spec.sequence_parallel = FALSE;
-    spec.resident_elements = 0;
-    spec.schedule = NULL;
-    return spec;
-}
+#include "step-record.h"
 
 /* Gathered units in the order of their compute: when the copy out of the buffer started, and when the last op
  * before the next one's ended. */
@@ -460,116 +319,6 @@ test_partial_checkpoints(void)
     run_clear(&all), run_clear(&some);
     machine_clear(&m);
 }
-
-/* --- host --------------------------------------------------------------------------------------- */
-
-static void
-test_offloaded_optimizer(void)
-{
-    g_test_summary(
-        "gradients go down, the host steps at its memory's rate over 8 GPUs, parameters come up; "
-        "one after the other where it is not overlapped");
-    Machine m = tiny_new(NULL);
-    LlmShape shape = shape_dense();
-    PlanSpec spec = spec_of(PLAN_DEEPSPEED, 2, 1);
-    spec.optimizer_device = PLAN_DEVICE_CPU;
-    Run plain = run_on(&m, &shape, &spec);
-    double owned = (double)llm_parameters(&shape).total / 8;
-    g_autoptr(GArray) down = ops_of(&plain, "device to host", "grad_to_host");
-    g_autoptr(GArray) step = ops_of(&plain, "host", "host_optimizer");
-    g_autoptr(GArray) up = ops_of(&plain, "host to device", "parameters_to_device");
-    g_assert_cmpuint(step->len, ==, 1);
-    g_assert_cmpuint(up->len, ==, 1);
-    gint64 down_ns = sum(&plain, "device to host", "grad_to_host");
-    /* 16-bit both ways over 10 GB/s; 34 bytes a parameter over 100/8 GB/s */
-    g_assert_cmpfloat_with_epsilon((double)down_ns, owned * 2 / 10, (double)down->len);
-    g_assert_cmpfloat_with_epsilon((double)(at(step, 0)->end - at(step, 0)->start),
-                                   owned * 34 / 12.5, 1);
-    g_assert_cmpfloat_with_epsilon((double)(at(up, 0)->end - at(up, 0)->start), owned * 2 / 10, 1);
-    g_assert_cmpint(at(step, 0)->start, >=, at(down, down->len - 1)->end);
-    g_assert_cmpint(at(up, 0)->start, ==, at(step, 0)->end);
-    spec.overlap_offload = TRUE;
-    Run overlapped = run_on(&m, &shape, &spec);
-    g_assert_cmpint(overlapped.time, <, plain.time);
-    spec.offload_frac = 0.5;
-    Run half = run_on(&m, &shape, &spec);
-    g_assert_cmpfloat_with_epsilon((double)sum(&half, "host", "host_optimizer"), owned * 34 / 25,
-                                   20);
-    run_clear(&plain), run_clear(&overlapped), run_clear(&half);
-    machine_clear(&m);
-}
-
-static void
-test_nvme(void)
-{
-    g_test_summary(
-        "states come from the drives before the step and go back behind it; parameters come by "
-        "way of the host before they are gathered");
-    Machine m = tiny_new(NULL);
-    LlmShape shape = shape_dense();
-    PlanSpec spec = spec_of(PLAN_DEEPSPEED, 3, 1);
-    spec.optimizer_device = spec.parameter_device = PLAN_DEVICE_NVME;
-    Run run = run_on(&m, &shape, &spec);
-    double owned = (double)llm_parameters(&shape).total / 8;
-    g_autoptr(GArray) read = ops_of(&run, "nvme", "states_from_nvme");
-    g_autoptr(GArray) step = ops_of(&run, "host", "host_optimizer");
-    g_autoptr(GArray) write = ops_of(&run, "nvme", "states_to_nvme");
-    g_assert_cmpuint(read->len, ==, 1);
-    g_assert_cmpint(at(step, 0)->start, >=, at(read, 0)->end);
-    g_assert_cmpint(at(write, 0)->start, ==, at(step, 0)->end);
-    /* 12 bytes a parameter at 8/8 and 4/8 GB/s */
-    g_assert_cmpfloat_with_epsilon((double)(at(read, 0)->end - at(read, 0)->start), owned * 12, 1);
-    g_assert_cmpfloat_with_epsilon((double)(at(write, 0)->end - at(write, 0)->start), owned * 24,
-                                   1);
-    g_autoptr(GArray) shards = ops_of(&run, "nvme", "parameters_from_nvme");
-    g_autoptr(GArray) up = ops_of(&run, "host to device", "parameters_to_device");
-    g_autoptr(GArray) gathers = ops_of(&run, "gather", "param_all_gather");
-    g_assert_cmpuint(gathers->len, ==, 2 * 10);
-    g_assert_cmpuint(shards->len, ==, gathers->len);
-    g_assert_cmpuint(up->len, ==, gathers->len);
-    for (guint k = 0; k < gathers->len; k++) {
-        g_assert_cmpint(at(up, k)->start, >=, at(shards, k)->end);
-        g_assert_cmpint(at(gathers, k)->start, >=, at(up, k)->end);
-    }
-    run_clear(&run);
-    machine_clear(&m);
-}
-
-static void
-test_activations(void)
-{
-    g_test_summary(
-        "activations of the first layers go down behind their forward and are back before their "
-        "backward; memory falls, and over a slow link time rises");
-    LlmShape shape = shape_dense();
-    const char *const rates[] = {"node.pcie-rate=1000GBps", "node.pcie-rate=1GBps"};
-    gint64 time[2][2];
-    for (guint rate = 0; rate < 2; rate++) {
-        Machine m = tiny_new((const char *const[]){rates[rate], NULL});
-        for (guint on = 0; on < 2; on++) {
-            PlanSpec spec = spec_of(PLAN_MEGATRON, 1, 3);
-            spec.offload_activations = on ? 6 : 0;
-            spec.overlap_offload = TRUE;
-            Run run = run_on(&m, &shape, &spec);
-            g_autoptr(GArray) down = ops_of(&run, "device to host", "activations_to_host");
-            g_autoptr(GArray) up = ops_of(&run, "host to device", "activations_to_device");
-            g_assert_cmpuint(down->len, ==, on ? 3 * 6 : 0);
-            g_assert_cmpuint(up->len, ==, down->len);
-            for (guint k = 0; k < up->len; k++) { /* the last that went is the first that is back */
-                guint pair = k / 6 * 6 + 5 - k % 6;
-                g_assert_cmpint(at(up, k)->start, >=, at(down, pair)->end);
-                g_assert_cmpint(at(up, k)->end - at(up, k)->start, ==,
-                                at(down, pair)->end - at(down, pair)->start);
-            }
-            time[rate][on] = run.time;
-            run_clear(&run);
-        }
-        machine_clear(&m);
-    }
-    g_assert_cmpint(time[1][1], >, time[1][0]);
-    g_assert_cmpint(time[0][1] - time[0][0], <, (time[1][1] - time[1][0]) / 10);
-}
-
 /* --- all ranks ---------------------------------------------------------------------------------- */
 
 static void
@@ -614,7 +363,6 @@ test_symmetry(void)
     }
     machine_clear(&m);
 }
-
 int
 main(int argc, char **argv)
 {
@@ -630,9 +378,6 @@ main(int argc, char **argv)
     g_test_add_func("/step/shard/blocking-reductions-run-alone", test_blocking);
     g_test_add_func("/step/shard/replicas-sum-shards", test_hybrid);
     g_test_add_func("/step/shard/partial-checkpoints", test_partial_checkpoints);
-    g_test_add_func("/step/shard/offloaded-optimizer", test_offloaded_optimizer);
-    g_test_add_func("/step/shard/states-and-parameters-on-drives", test_nvme);
-    g_test_add_func("/step/shard/offloaded-activations", test_activations);
     g_test_add_func("/step/shard/symmetric-ranks-stand-for-all", test_symmetry);
     return g_test_run();
 }

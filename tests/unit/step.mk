@@ -2,10 +2,11 @@ UNIT_TESTS += \
 	%D%/step-exposed \
 	%D%/step-grid \
 	%D%/step-memory \
+	%D%/step-offload \
 	%D%/step-published \
 	%D%/step-run \
 	%D%/step-shard \
 	%D%/step-units \
 	%D%/step-volumes
-EXTRA_DIST += %D%/step-expect.h %D%/step-fixture.h
+EXTRA_DIST += %D%/step-expect.h %D%/step-fixture.h %D%/step-record.h
 BENCHES += tests/bench/iteration
