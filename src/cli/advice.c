@@ -118,16 +118,28 @@ sequence_parallel(Change *c)
 }
 
 static gboolean
-next_zero(Change *c)
+more_zero(Change *c, gint64 zero)
 {
     static const char *const shards[] = {"", "optimizer states", "gradients", "parameters"};
-    gint64 zero = c->plan->spec.zero + 1;
-    if (zero > 3)
+    if (zero > 3 || zero <= c->plan->spec.zero)
         return FALSE;
     c->spec->zero = zero;
     g_string_printf(c->what, "ZeRO stage " G " (sharded %s)", zero, shards[zero]);
     g_string_printf(c->options, "--zero " G, zero);
     return TRUE;
+}
+
+static gboolean
+next_zero(Change *c)
+{
+    return more_zero(c, c->plan->spec.zero + 1);
+}
+
+/* People go to it from any stage. */
+static gboolean
+last_zero(Change *c)
+{
+    return c->plan->spec.zero < 2 && more_zero(c, 3);
 }
 
 static gboolean
@@ -220,16 +232,16 @@ larger_ep(Change *c)
     return c->plan->shape->experts > 0 && larger(c, "ep", "ep", c->plan->spec.ep, &c->spec->ep);
 }
 
-static gboolean (*const changes[])(Change *c) = {recompute_all,     recompute_attention,
-                                                 recompute_cheap,   recompute_mlp,
-                                                 recompute_experts, recompute_expert_activation,
-                                                 recompute_latent,  flash,
-                                                 sequence_parallel, next_zero,
-                                                 reshard,           smaller_microbatch,
-                                                 offload_optimizer, offload_activations,
-                                                 fused_loss,        larger_tp,
-                                                 larger_pp,         larger_cp,
-                                                 larger_ep};
+static gboolean (*const changes[])(Change *c) = {recompute_all,       recompute_attention,
+                                                 recompute_cheap,     recompute_mlp,
+                                                 recompute_experts,   recompute_expert_activation,
+                                                 recompute_latent,    flash,
+                                                 sequence_parallel,   next_zero,
+                                                 last_zero,           reshard,
+                                                 smaller_microbatch,  offload_optimizer,
+                                                 offload_activations, fused_loss,
+                                                 larger_tp,           larger_pp,
+                                                 larger_cp,           larger_ep};
 
 /* What was asked for, with GPUs and global batch as they turned out, so that these stay. */
 static gboolean
