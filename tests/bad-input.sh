@@ -126,6 +126,7 @@ told --fsdp --master-remainder
 told --fp8-param-gather
 told --recompute full --recompute-modules mlp
 told --recompute-modules mlq
+told --recompute selective --recompute-modules act,second_gemm
 told --recompute full --recompute-layers 97
 told --recompute full --recompute-method block --recompute-stages x
 told --offload-params cpu

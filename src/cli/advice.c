@@ -51,6 +51,8 @@ recompute_module(Change *c, guint modules, const char *what)
 {
     const PlanSpec *now = &c->plan->spec;
     guint had = now->recompute == LLM_RECOMPUTE_SELECTIVE ? now->recompute_modules : 0;
+    if ((had & LLM_MODULE_SECOND_GEMM) != 0) /* goes with no other */
+        had = 0;
     if (now->recompute == LLM_RECOMPUTE_FULL || (had | modules) == had)
         return FALSE;
     c->spec->recompute = LLM_RECOMPUTE_SELECTIVE;

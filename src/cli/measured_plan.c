@@ -102,8 +102,7 @@ static const struct {
     {"core_attn", LLM_MODULE_CORE_ATTENTION},
 };
 
-/* PyTorch's policy by operator keeps every second matrix product and attention; nearest to it are
- * norms and activations that run again. */
+/* "op" is PyTorch's policy by operator. */
 static void
 read_recompute(const CliMeasurements *m, guint row, PlanSpec *p)
 {
@@ -118,10 +117,8 @@ read_recompute(const CliMeasurements *m, guint row, PlanSpec *p)
     for (guint i = 0; i < G_N_ELEMENTS(modules); i++)
         if (cli_measured_has(detail, modules[i].word))
             bits |= modules[i].module;
-    if (cli_measured_has(detail, "op"))
-        bits |= cli_measured_has(detail, "selective op") || cli_measured_has(detail, "per-op")
-                    ? LLM_MODULE_NORM | LLM_MODULE_ACTIVATION
-                    : 0;
+    if (cli_measured_has(detail, "selective op") || cli_measured_has(detail, "per-op"))
+        bits = LLM_MODULE_SECOND_GEMM;
     p->recompute_modules = bits != 0 ? bits : LLM_MODULE_CORE_ATTENTION;
 }
 
@@ -139,6 +136,17 @@ dispatch_of(const char *notes, const char *overlap, const char *framework)
     return LLM_DISPATCH_ALL_TO_ALL;
 }
 
+/* Megatron-Bridge turns both overlaps of data parallelism on by itself (bridge.training.comm_overlap:
+ * CommOverlapConfig), NeMo 2 before it ("TP/DP/PP overlap"), and so do the configurations of Megatron's zoo of
+ * mixtures (Megatron-MoE-ModelZoo model_configs: --overlap-grad-reduce, --overlap-param-gather). */
+static gboolean
+overlaps_data_parallel(const CliMeasurements *m, guint row)
+{
+    return cli_measured_has(cli_measurements_text(m, row, "framework"), "megatron-bridge") ||
+           cli_measured_has(cli_measurements_text(m, row, "overlap"), "tp/dp") ||
+           strcmp(cli_measurements_text(m, row, "source"), "megatron_moe_modelzoo") == 0;
+}
+
 /* Overlap only where the row says so, but where the framework cannot do without. */
 static void
 read_overlap(const CliMeasurements *m, guint row, PlanSpec *p)
@@ -146,16 +154,19 @@ read_overlap(const CliMeasurements *m, guint row, PlanSpec *p)
     const char *overlap = cli_measurements_text(m, row, "overlap");
     gboolean none = cli_measured_has(overlap, "none") || cli_measured_has(overlap, "no overlap") ||
                     overlap[0] == '\0';
-    gboolean names = cli_measured_has(overlap, "grad") || cli_measured_has(overlap, "ddp") ||
-                     cli_measured_has(overlap, "dp");
+    gboolean both = overlaps_data_parallel(m, row);
+    gboolean names = both || cli_measured_has(overlap, "grad") ||
+                     cli_measured_has(overlap, "ddp") || cli_measured_has(overlap, "dp");
     if (p->zero < 3) {
         p->overlap_grad_reduce = !none && names;
         p->overlap_param_gather =
-            p->overlap_grad_reduce && p->zero > 0 && cli_measured_has(overlap, "param");
+            p->overlap_grad_reduce && p->zero > 0 && (both || cli_measured_has(overlap, "param"));
     }
     p->scatter_gather = cli_measured_has(overlap, "scatter-gather");
-    p->tp_overlap = p->tp > 1 && (cli_measured_has(overlap, "tp-comm-overlap") ||
-                                  cli_measured_has(overlap, "asynctp"));
+    p->tp_overlap =
+        p->tp > 1 && p->sequence_parallel &&
+        (cli_measured_has(overlap, "tp-comm-overlap") || cli_measured_has(overlap, "asynctp") ||
+         cli_measured_has(overlap, "tp comm overlap") || cli_measured_has(overlap, "tp/dp"));
     p->overlap_moe = p->ep > 1 && (cli_measured_has(overlap, "overlap-moe-expert-parallel-comm") ||
                                    cli_measured_has(overlap, "a2a_overlap=true"));
     p->delay_wgrad = p->overlap_moe && cli_measured_has(overlap, "delay-wgrad");
@@ -206,8 +217,10 @@ read_experts(const CliMeasurements *m, guint row, PlanSpec *p)
                          cli_measured_says(notes, "moe-pad-expert-input-to-capacity", "true");
 }
 
+/* Layers that only divide when both ends count as one each ran so: Llama 3 405B has 126 and Qwen3 235B 94 for
+ * that (Megatron-Bridge recipes; Megatron-MoE-ModelZoo Qwen3-235B-A22B.yaml). */
 static void
-read_stages(const CliMeasurements *m, guint row, PlanSpec *p)
+read_stages(const CliMeasurements *m, guint row, const LlmShape *shape, PlanSpec *p)
 {
     const char *notes = cli_measurements_text(m, row, "arch_notes");
     p->first_stage_layers = cli_measured_note(notes, "decoder-first-pipeline-num-layers", 0);
@@ -215,6 +228,10 @@ read_stages(const CliMeasurements *m, guint row, PlanSpec *p)
     p->account_for_embedding =
         cli_measured_says(notes, "account-for-embedding-in-pipeline-split", "true");
     p->account_for_loss = cli_measured_says(notes, "account-for-loss-in-pipeline-split", "true");
+    gint64 stages = p->pp * p->vpp;
+    if (stages > 1 && p->first_stage_layers + p->last_stage_layers == 0 &&
+        shape->layers % stages != 0 && (shape->layers + 2) % stages == 0)
+        p->account_for_embedding = p->account_for_loss = TRUE;
     p->schedule = p->vpp > 1 ? "interleaved" : "1f1b";
 }
 
@@ -234,7 +251,7 @@ cli_measured_plan(const CliMeasurements *m, guint row, const LlmShape *shape, Pl
     read_recompute(m, row, &p);
     read_overlap(m, row, &p);
     read_numbers(m, row, &p);
-    read_stages(m, row, &p);
+    read_stages(m, row, shape, &p);
     if (shape->experts > 0)
         read_experts(m, row, &p);
     else

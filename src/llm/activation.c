@@ -30,10 +30,11 @@ keep(const LlmEmit *e, LlmKept *kept, LlmKeptItem item, double bytes, guint modu
 {
     kept->bytes[item] = bytes;
     kept->all += bytes;
-    kept->dropped[item] = e->cut->recompute == LLM_RECOMPUTE_FULL
-                              ? item != LLM_KEPT_INPUT
-                              : modules != 0 && llm_recomputes(e->cut, modules);
-    kept->dropped_bytes += kept->dropped[item] ? bytes : 0.0;
+    gboolean again = e->cut->recompute == LLM_RECOMPUTE_FULL
+                         ? item != LLM_KEPT_INPUT
+                         : modules != 0 && llm_recomputes(e->cut, modules);
+    kept->dropped[item] = again ? bytes : 0.0;
+    kept->dropped_bytes += kept->dropped[item];
 }
 
 /* Bytes of an element of a matrix's input as it is saved. */
@@ -143,6 +144,9 @@ llm_kept_layer(const LlmEmit *e, LlmPiece piece)
     if (e->cut->dropout) {
         keep(e, &kept, LLM_KEPT_MASK, shape->parallel_residual ? 0.0 : local, 0);
         keep(e, &kept, LLM_KEPT_MLP_MASK, local, 0);
+    }
+    if (llm_recomputes(e->cut, LLM_MODULE_SECOND_GEMM)) {
+        llm_kept_second(e, &kept);
     }
     return kept;
 }

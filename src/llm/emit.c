@@ -27,6 +27,10 @@ gboolean
 llm_recomputes(const LlmCut *cut, guint modules)
 {
     guint chosen = cut->recompute_modules != 0 ? cut->recompute_modules : LLM_MODULE_CORE_ATTENTION;
+    if ((chosen & LLM_MODULE_SECOND_GEMM) != 0) {
+        chosen = LLM_MODULE_SECOND_GEMM | LLM_MODULE_NORM | LLM_MODULE_ACTIVATION | LLM_MODULE_MOE;
+        chosen |= cut->attention == LLM_ATTENTION_FLASH ? 0 : LLM_MODULE_CORE_ATTENTION;
+    }
     return cut->recompute == LLM_RECOMPUTE_SELECTIVE && (chosen & modules) != 0;
 }
 

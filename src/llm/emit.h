@@ -105,7 +105,8 @@ void llm_emit_core_forward(LlmEmit *e);
 void llm_emit_core_backward(LlmEmit *e);
 /* latent.c: from the norm to the core, and back. */
 void llm_emit_latent_forward(LlmEmit *e);
-void llm_emit_latent_up(LlmEmit *e); /* of it, from the latents on */
+void llm_emit_latent_up(LlmEmit *e);   /* of it, from the latents on */
+void llm_emit_latent_keys(LlmEmit *e); /* of that, from the up matrices on */
 void llm_emit_latent_backward(LlmEmit *e);
 /* context.c: the fused core over context-parallel ranks. */
 void llm_emit_context_forward(LlmEmit *e);
@@ -127,6 +128,11 @@ void llm_emit_layer_forward(LlmEmit *e, LlmPiece piece);
 void llm_emit_layer_backward(LlmEmit *e, LlmPiece piece);
 /* recompute.c: what selective recompute runs again. */
 void llm_emit_selected(LlmEmit *e, LlmPiece piece);
+void llm_emit_end(LlmEmit *e); /* ... after a module that ends in a collective */
+/* second.c: ... of every second matrix. */
+void llm_emit_second(LlmEmit *e, LlmPiece piece);
+void llm_emit_turn(LlmEmit *e);                    /* of q and k: their norms, rope */
+void llm_emit_residual(LlmEmit *e, gboolean bias); /* x + dropout(y + bias) */
 void llm_emit_norm(LlmEmit *e);
 void llm_emit_mlp(LlmEmit *e, gboolean combine); /* gather, up, activation, down */
 void llm_emit_activation(LlmEmit *e);            /* of the dense MLP */

@@ -12,6 +12,7 @@ typedef enum {
     LLM_KEPT_QK_NORM, /* q and k before their norms */
     LLM_KEPT_CORE,
     LLM_KEPT_CONTEXT, /* output of the core */
+    LLM_KEPT_OUT,     /* what comes of the output matrix, where a policy by operator keeps it */
     LLM_KEPT_POST_NORM,
     LLM_KEPT_MASK,
     LLM_KEPT_MIDDLE, /* input of the second norm */
@@ -25,16 +26,19 @@ typedef enum {
     LLM_KEPT_SHARED_OUT, /* before its gate */
     LLM_KEPT_MLP_POST_NORM,
     LLM_KEPT_MLP_MASK,
+    LLM_KEPT_DOWN, /* as OUT */
     LLM_N_KEPT
 } LlmKeptItem;
 
 typedef struct {
     double bytes[LLM_N_KEPT];
-    gboolean dropped[LLM_N_KEPT];
+    double dropped[LLM_N_KEPT]; /* bytes of it that run again */
     double all, dropped_bytes;
 } LlmKept;
 
 LlmKept llm_kept_layer(const LlmEmit *e, LlmPiece piece);
+/* second.c: what changes with every second matrix. */
+void llm_kept_second(const LlmEmit *e, LlmKept *kept);
 /* The builder's sizes, without a list. */
 LlmEmit llm_kept_sizes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece, LlmPass pass);
 gboolean llm_kept_has_experts(LlmPiece piece);

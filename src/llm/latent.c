@@ -58,6 +58,13 @@ emit_rope(LlmEmit *e, gboolean backward)
 }
 
 void
+llm_emit_latent_keys(LlmEmit *e)
+{
+    emit_shared_key(e, FALSE);
+    emit_rope(e, FALSE);
+}
+
+void
 llm_emit_latent_up(LlmEmit *e)
 {
     const LlmShape *shape = e->shape;
@@ -65,8 +72,7 @@ llm_emit_latent_up(LlmEmit *e)
         llm_emit_column_forward(e, &q_up, shape->q_lora, q_columns(e));
     }
     llm_emit_column_forward(e, &kv_up, shape->kv_lora, kv_columns(e));
-    emit_shared_key(e, FALSE);
-    emit_rope(e, FALSE);
+    llm_emit_latent_keys(e);
 }
 
 void

@@ -69,8 +69,8 @@ emit_bias_backward(LlmEmit *e, gboolean has_bias, double bytes)
 }
 
 /* x + dropout(y + bias): one kernel when fused, three when not. */
-static void
-emit_residual(LlmEmit *e, gboolean has_bias)
+void
+llm_emit_residual(LlmEmit *e, gboolean has_bias)
 {
     if (e->shape->post_norms) {
         emit_norm(e, "post_norm");
@@ -108,19 +108,25 @@ llm_emit_norm(LlmEmit *e)
     emit_norm(e, "norm");
 }
 
-/* From the norm's output to q, k and v. */
-static void
-emit_qkv_forward(LlmEmit *e)
+void
+llm_emit_turn(LlmEmit *e)
 {
-    gint64 turned = (e->heads + e->kv_heads) * e->qk_dim; /* q and k */
-    llm_emit_column_forward(e, &qkv, e->shape->hidden, e->qkv);
-    emit_bias(e, e->shape->qkv_bias, e->qkv);
+    gint64 turned = (e->heads + e->kv_heads) * e->qk_dim;
     if (e->shape->qk_norm) {
         llm_emit_memory(e, "qk_norm", COST_NORM, column_pass(e, 2, turned));
     }
     if (e->shape->position == LLM_POSITION_ROPE) {
         llm_emit_memory(e, "rope", COST_ROPE, column_pass(e, 2, turned));
     }
+}
+
+/* From the norm's output to q, k and v. */
+static void
+emit_qkv_forward(LlmEmit *e)
+{
+    llm_emit_column_forward(e, &qkv, e->shape->hidden, e->qkv);
+    emit_bias(e, e->shape->qkv_bias, e->qkv);
+    llm_emit_turn(e);
 }
 
 static void
@@ -178,10 +184,10 @@ static void
 emit_moe_forward(LlmEmit *e)
 {
     emit_attention_forward(e, TRUE);
-    emit_residual(e, e->shape->out_bias);
+    llm_emit_residual(e, e->shape->out_bias);
     emit_norm(e, "norm");
     llm_emit_experts_forward(e);
-    emit_residual(e, FALSE);
+    llm_emit_residual(e, FALSE);
 }
 
 void
@@ -194,7 +200,7 @@ llm_emit_layer_forward(LlmEmit *e, LlmPiece piece)
     }
     emit_attention_forward(e, !parallel);
     if (!parallel) {
-        emit_residual(e, e->shape->out_bias);
+        llm_emit_residual(e, e->shape->out_bias);
     }
     emit_norm(e, "norm");
     llm_emit_mlp(e, !parallel);
@@ -203,7 +209,7 @@ llm_emit_layer_forward(LlmEmit *e, LlmPiece piece)
         llm_emit_memory(e, "branch_add", COST_ADD, column_pass(e, 3, e->shape->hidden));
         llm_emit_combine(e);
     }
-    emit_residual(e, e->shape->mlp_bias);
+    llm_emit_residual(e, e->shape->mlp_bias);
 }
 
 /* --- backward ------------------------------------------------------------------------------- */

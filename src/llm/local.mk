@@ -17,6 +17,7 @@ libdtsim_a_SOURCES += %D%/read.c %D%/read.h
 libdtsim_a_SOURCES += %D%/read_layers.c %D%/read_layers.h
 libdtsim_a_SOURCES += %D%/recompute.c
 libdtsim_a_SOURCES += %D%/refuse.c %D%/refuse.h
+libdtsim_a_SOURCES += %D%/second.c
 libdtsim_a_SOURCES += %D%/shape.c %D%/shape.h
 libdtsim_a_SOURCES += %D%/shared.c
 libdtsim_a_SOURCES += %D%/source.c %D%/source.h

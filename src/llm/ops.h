@@ -17,7 +17,10 @@ typedef enum {
     LLM_MODULE_SHARED_EXPERTS = 1 << 5,
     LLM_MODULE_MLA_UP = 1 << 6,     /* "mla_up_proj": expanded q, k, v from the latents */
     LLM_MODULE_ACTIVATION = 1 << 7, /* the dense MLP's activation output */
-    LLM_MODULE_ALL = (1 << 8) - 1
+    /* "second_gemm": every second matrix and what is neither matrix nor attention (torchtitan's option "op");
+     * experts as with MOE. It decides alone: other modules beside it change nothing. */
+    LLM_MODULE_SECOND_GEMM = 1 << 8,
+    LLM_MODULE_ALL = (1 << 9) - 1
 } LlmModule;
 
 /* How attention meets keys of other context-parallel ranks (SPEC.md 7.5). */
@@ -40,6 +43,7 @@ typedef struct {
     gint64 vocab_padded;
     gboolean fused_kernels; /* bias+GELU, scale+mask+softmax, bias+dropout+add in one */
     gboolean fused_loss;    /* cross-entropy that keeps no fp32 copy of the logits */
+    gboolean log_softmax;   /* not fused: PyTorch's own over fp32 logits, each step in a tensor of its own */
     gboolean
         tp_overlap; /* TransformerEngine's user buffers (SPEC.md 7.4): ring exchange and bulk */
 

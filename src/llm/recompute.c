@@ -8,8 +8,8 @@
 
 /* A module that ends in a collective is waited for, though nothing is done with its result: a kernel of no
  * size. */
-static void
-emit_end(LlmEmit *e)
+void
+llm_emit_end(LlmEmit *e)
 {
     for (guint s = 0; s < LLM_N_STREAMS; s++) {
         if (e->joined[s] >= 0) {
@@ -37,7 +37,7 @@ select_mlp(LlmEmit *e)
 {
     if (llm_recomputes(e->cut, LLM_MODULE_MLP)) {
         llm_emit_mlp(e, TRUE);
-        emit_end(e);
+        llm_emit_end(e);
     } else if (llm_recomputes(e->cut, LLM_MODULE_ACTIVATION)) {
         llm_emit_activation(e);
     }
@@ -48,13 +48,13 @@ select_experts(LlmEmit *e)
 {
     if (llm_recomputes(e->cut, LLM_MODULE_MOE)) {
         llm_emit_experts_forward(e);
-        emit_end(e);
+        llm_emit_end(e);
         return;
     }
     e->segment = LLM_SEGMENT_EXPERTS;
     if (e->shape->shared_ffn > 0 && llm_recomputes(e->cut, LLM_MODULE_SHARED_EXPERTS)) {
         llm_emit_shared_forward(e, TRUE, TRUE);
-        emit_end(e);
+        llm_emit_end(e);
     }
     if (llm_recomputes(e->cut, LLM_MODULE_MOE_ACTIVATION)) {
         llm_emit_expert_activation(e);
@@ -65,6 +65,10 @@ void
 llm_emit_selected(LlmEmit *e, LlmPiece piece)
 {
     gboolean experts = piece == LLM_PIECE_MOE || piece == LLM_PIECE_MOE_WINDOW;
+    if (llm_recomputes(e->cut, LLM_MODULE_SECOND_GEMM)) {
+        llm_emit_second(e, piece);
+        return;
+    }
     select_attention(e);
     if (llm_recomputes(e->cut, LLM_MODULE_NORM)) {
         llm_emit_norm(e);

@@ -28,6 +28,7 @@ static const struct {
     [LLM_KEPT_QK_NORM] = {LLM_F_QKV, LLM_F_QKV},
     [LLM_KEPT_CORE] = {LLM_F_CORE, LLM_F_CORE},
     [LLM_KEPT_CONTEXT] = {LLM_F_CORE, LLM_F_OUT},
+    [LLM_KEPT_OUT] = {LLM_F_ADD, LLM_F_ADD},
     [LLM_KEPT_POST_NORM] = {LLM_F_COMBINE, LLM_F_ADD},
     [LLM_KEPT_MASK] = {LLM_F_ADD, LLM_F_ADD},
     [LLM_KEPT_MIDDLE] = {LLM_F_ADD, LLM_F_MLP_ADD},
@@ -41,6 +42,7 @@ static const struct {
     [LLM_KEPT_SHARED_OUT] = {LLM_F_DISPATCH, LLM_F_DISPATCH},
     [LLM_KEPT_MLP_POST_NORM] = {LLM_F_MLP_COMBINE, LLM_F_MLP_ADD},
     [LLM_KEPT_MLP_MASK] = {LLM_F_MLP_ADD, LLM_F_MLP_ADD},
+    [LLM_KEPT_DOWN] = {LLM_F_MLP_ADD, LLM_F_MLP_ADD},
 };
 
 static void
@@ -105,9 +107,9 @@ forward_peak(LlmSpans *s, gboolean again)
 {
     const LlmKept *kept = &s->kept;
     for (guint item = 0; item < LLM_N_KEPT; item++) {
-        gboolean freed = kept->dropped[item] && !again;
-        llm_span(s, kept->bytes[item], forward_life[item].born,
-                 freed ? forward_life[item].read : LLM_F_MLP_ADD);
+        double freed = again ? 0.0 : kept->dropped[item];
+        llm_span(s, kept->bytes[item] - freed, forward_life[item].born, LLM_F_MLP_ADD);
+        llm_span(s, freed, forward_life[item].born, forward_life[item].read);
     }
     attention_forward(s);
     (llm_kept_has_experts(s->layer) ? experts_forward : mlp_forward)(s);
@@ -125,6 +127,11 @@ selected_peak(LlmSpans *s)
         double again =
             s->e->tokens * (double)s->e->context * s->e->element; /* its output, once more */
         llm_span(s, llm_span_core(s, FALSE) + again, LLM_F_CORE, LLM_F_CORE);
+    }
+    if (llm_recomputes(cut,
+                       LLM_MODULE_SECOND_GEMM)) { /* what the output matrix sums, and its shard */
+        llm_span(s, s->whole, LLM_F_OUT, LLM_F_COMBINE);
+        llm_span(s, s->local, LLM_F_COMBINE, LLM_F_ADD);
     }
     if (!experts && llm_recomputes(cut, LLM_MODULE_MLP)) {
         mlp_forward(s);
@@ -151,6 +158,7 @@ static const struct {
     [LLM_KEPT_QK_NORM] = {LLM_B_CORE, FALSE},
     [LLM_KEPT_CORE] = {LLM_B_CORE, FALSE},
     [LLM_KEPT_CONTEXT] = {LLM_B_CORE, TRUE},
+    [LLM_KEPT_OUT] = {LLM_B_ADD, FALSE},
     [LLM_KEPT_POST_NORM] = {LLM_B_MLP_NORM, FALSE},
     [LLM_KEPT_MASK] = {LLM_B_MLP_NORM, FALSE},
     [LLM_KEPT_MIDDLE] = {LLM_B_MLP_NORM, FALSE},
@@ -164,6 +172,7 @@ static const struct {
     [LLM_KEPT_SHARED_OUT] = {LLM_B_UNSORT, FALSE},
     [LLM_KEPT_MLP_POST_NORM] = {LLM_B_ADD, FALSE},
     [LLM_KEPT_MLP_MASK] = {LLM_B_ADD, FALSE},
+    [LLM_KEPT_DOWN] = {LLM_B_NORM, FALSE},
 };
 
 static gboolean
@@ -343,7 +352,9 @@ embedding_workspace(const LlmEmit *e, LlmPass pass)
 }
 
 /* A loss of several kernels makes its exponentials, and their gradient, in fp32 beside the logits' copy. The
- * gradient in the logits' own type takes their place. */
+ * gradient in the logits' own type takes their place. PyTorch's (logits.float(), log_softmax, nll_loss) has forward
+ * the copy and the log-softmax, backward that and two gradients, of the log-softmax and of the copy: 12 bytes a
+ * logit, and the block of the 16-bit logits is too small for any of them. */
 static double
 head_workspace(const LlmEmit *e, LlmPass pass)
 {
@@ -351,11 +362,12 @@ head_workspace(const LlmEmit *e, LlmPass pass)
     double whole = (double)e->tokens * hidden, local = (double)e->local_tokens * hidden;
     gboolean apart = !e->cut->fused_kernels && !e->cut->fused_loss;
     double copy = apart ? 4.0 * (double)e->tokens * (double)e->vocab : 0.0;
+    double gradients = e->cut->log_softmax ? 2.0 * copy : copy;
     if (pass == LLM_PASS_FORWARD) {
         return copy;
     }
     if (pass == LLM_PASS_BACKWARD || pass == LLM_PASS_INPUT_GRAD) {
-        return MAX(copy, whole + (e->gathers ? local : 0.0) + local);
+        return MAX(gradients, whole + (e->gathers ? local : 0.0) + local);
     }
     return 0.0;
 }

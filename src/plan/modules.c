@@ -1,4 +1,5 @@
-/* Names of what selective recompute runs again, as Megatron's --recompute-modules has them. */
+/* Names of what selective recompute runs again, as Megatron's --recompute-modules has them; and one of ours for
+ * PyTorch's policy by operator. */
 #include "config.h"
 
 #include "plan/plan.h"
@@ -8,8 +9,8 @@
 #include "plan/resolve.h"
 
 /* In the order of LlmModule's bits. */
-static const char *const names[] = {"core_attn", "layernorm",      "mlp",         "moe",
-                                    "moe_act",   "shared_experts", "mla_up_proj", "act"};
+static const char *const names[] = {"core_attn",      "layernorm",   "mlp", "moe",        "moe_act",
+                                    "shared_experts", "mla_up_proj", "act", "second_gemm"};
 G_STATIC_ASSERT(LLM_MODULE_ALL == (1 << G_N_ELEMENTS(names)) - 1);
 
 static gboolean
@@ -20,10 +21,11 @@ parse_word(const char *word, guint *modules, GError **error)
             *modules |= 1U << i;
             return TRUE;
         }
-    return plan_refuse(error,
-                       "--recompute-modules: there is no module '%.20s'; write some of core_attn, "
-                       "layernorm, mlp, moe, moe_act, shared_experts, mla_up_proj, act",
-                       word);
+    return plan_refuse(
+        error,
+        "--recompute-modules: there is no module '%.20s'; write some of core_attn, "
+        "layernorm, mlp, moe, moe_act, shared_experts, mla_up_proj, act, second_gemm",
+        word);
 }
 
 gboolean
@@ -35,6 +37,9 @@ plan_modules_parse(const char *text, guint *ret_modules, GError **error)
     for (guint i = 0; words[i] != NULL; i++)
         if (!parse_word(g_strstrip(words[i]), &modules, error))
             return FALSE;
+    if ((modules & LLM_MODULE_SECOND_GEMM) != 0 && modules != LLM_MODULE_SECOND_GEMM)
+        return plan_refuse(error, "--recompute-modules: second_gemm decides about the whole layer; "
+                                  "write it alone");
     *ret_modules = modules;
     return TRUE;
 }

@@ -144,6 +144,7 @@ cut_of(const Plan *plan)
         .fused_kernels = spec->framework != PLAN_NANOTRON && spec->framework != PLAN_FSDP &&
                          spec->framework != PLAN_TORCHTITAN,
         .fused_loss = spec->fused_loss,
+        .log_softmax = spec->framework == PLAN_FSDP || spec->framework == PLAN_TORCHTITAN,
         .tp_overlap = spec->tp_overlap,
         .cp_kind = spec->cp_kind,
         .cp_inner = spec->cp_inner,

@@ -202,6 +202,41 @@ test_modules(void)
     }
 }
 
+/* Llama 3 8B, n = 8192: q 4096, k and v 1024 each, out 4096, gate and up 14336, down 4096. Kept are the odd of q k v
+ * out gate up down, the input and the core's output and log-sum-exp; of what runs again, norms, k, the middle, up
+ * and the product. DeepSeek-V3: q_down 1536, kv_down 576 and out are odd, then of gate up down the second. With
+ * sequence parallelism over 4 the sums of out and down are whole, what their scatters give is kept too. */
+static void
+test_second(void)
+{
+    g_test_summary("checkpointing by operator keeps what the odd matrices give, by hand");
+    g_autoptr(LlmShape) llama = shipped("llama3-8b");
+    g_autoptr(LlmShape) latent = shipped("deepseek-v3");
+    double n = 8192, h = 4096, f = 14336;
+    LlmCut cut = cut_of(llama, 1, FALSE, 8192);
+    cut.recompute = LLM_RECOMPUTE_SELECTIVE;
+    cut.recompute_modules = LLM_MODULE_SECOND_GEMM;
+    g_assert_cmpfloat(llm_activation_bytes(llama, &cut, LLM_PIECE_LAYER), ==,
+                      2 * n * (h + h + 1024 + h + f + h) + 4 * n * 32);
+    g_assert_cmpfloat(llm_transient_bytes(llama, &cut, LLM_PIECE_LAYER), ==,
+                      2 * n * (h + 1024 + h + h + f + f));
+    cut.attention = LLM_ATTENTION_UNFUSED; /* none of its matrices has weights */
+    g_assert_cmpfloat(llm_activation_bytes(llama, &cut, LLM_PIECE_LAYER), ==,
+                      2 * n * (h + h + 1024 + f + h));
+    cut = cut_of(llama, 4, TRUE, 8192);
+    cut.recompute = LLM_RECOMPUTE_SELECTIVE;
+    cut.recompute_modules = LLM_MODULE_SECOND_GEMM;
+    g_assert_cmpfloat(llm_activation_bytes(llama, &cut, LLM_PIECE_LAYER), ==,
+                      2 * n * ((h + h + 1024 + h + f + 2 * h) / 4 + h) + 4 * n * 8);
+    cut = cut_of(latent, 1, FALSE, 8192);
+    cut.recompute = LLM_RECOMPUTE_SELECTIVE;
+    cut.recompute_modules = LLM_MODULE_SECOND_GEMM;
+    double attention = 2 * n * (7168 + 1536 + 576 + 128 * 128 + 7168) + 4 * n * 128;
+    g_assert_cmpfloat(llm_activation_bytes(latent, &cut, LLM_PIECE_LAYER), ==,
+                      attention + 2 * n * 18432);
+    g_assert_cmpfloat(llm_activation_bytes(latent, &cut, LLM_PIECE_MOE), ==, attention);
+}
+
 /* Llama 3 8B, n = 8192, h = 4096, f = 14336, bf16. Forward the down matrix's sum is there beside all that is
  * kept, then with the output. Backward the most is at the activation's gradient: that of the output, of its
  * own output and of the two halves, while the saved output is gone. */
@@ -238,6 +273,12 @@ test_workspace(void)
     cut.fused_kernels = FALSE;
     g_assert_cmpfloat(llm_workspace_bytes(shape, &cut, LLM_PIECE_HEAD, LLM_PASS_FORWARD), ==,
                       4 * n * 128256 / 4);
+    cut.log_softmax = TRUE; /* with the logits and their copy 14 bytes backward */
+    g_assert_cmpfloat(llm_workspace_bytes(shape, &cut, LLM_PIECE_HEAD, LLM_PASS_FORWARD), ==,
+                      4 * n * 128256 / 4);
+    g_assert_cmpfloat(llm_workspace_bytes(shape, &cut, LLM_PIECE_HEAD, LLM_PASS_BACKWARD) +
+                          llm_transient_bytes(shape, &cut, LLM_PIECE_HEAD),
+                      ==, 14 * n * 128256 / 4);
     g_assert_cmpfloat(llm_workspace_bytes(shape, &cut, LLM_PIECE_EMBEDDING, LLM_PASS_BACKWARD), ==,
                       1.25 * hidden + 2 * h * 128256 / 4);
 }
@@ -289,6 +330,7 @@ main(int argc, char **argv)
                     test_more_cutting_never_keeps_more);
     g_test_add_func("/llm/activation/experts-and-latent-attention", test_experts);
     g_test_add_func("/llm/activation/modules-of-recompute", test_modules);
+    g_test_add_func("/llm/activation/every-second-matrix", test_second);
     g_test_add_func("/llm/activation/workspace", test_workspace);
     g_test_add_func("/llm/activation/properties", test_properties);
     return g_test_run();

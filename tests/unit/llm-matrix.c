@@ -142,6 +142,11 @@ test_modules(void)
          "router router_softmax top_k expert_counts<2 permute dispatch<4 dispatch_probs<4 "
          "all_gather<4 shared_up<7 shared_activation shared_down reduce_scatter<10 expert_sort<11 "
          "expert_up expert_activation expert_down expert_unsort combine<16 unpermute<17 shared_add"},
+        /* q_up, kv_up and the gate are even. */
+        {LLM_MODULE_SECOND_GEMM,
+         "norm q_norm all_gather<1 q_up<2 kv_norm all_gather<4 kv_up<5 all_gather<6 rope<7 key_concat "
+         "residual_add norm all_gather<11 mlp_up<12 activation",
+         NULL},
     };
     g_autoptr(LlmShape) shape = shipped("deepseek-v3");
     LlmCut cut = cut_of(shape, 2, TRUE, 4096);
@@ -150,8 +155,39 @@ test_modules(void)
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         cut.recompute_modules = cases[i].modules;
         assert_list(shape, &cut, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE, cases[i].dense);
-        assert_list(shape, &cut, LLM_PIECE_MOE, LLM_PASS_RECOMPUTE, cases[i].experts);
+        if (cases[i].experts != NULL) {
+            assert_list(shape, &cut, LLM_PIECE_MOE, LLM_PASS_RECOMPUTE, cases[i].experts);
+        }
     }
+}
+
+static void
+test_second(void)
+{
+    g_test_summary(
+        "by operator: of Llama 3 8B's matrices k, out and up run again, in GPT k and out");
+    g_autoptr(LlmShape) llama = shipped("llama3-8b");
+    LlmCut cut = cut_of(llama, 1, FALSE, 8192);
+    cut.recompute = LLM_RECOMPUTE_SELECTIVE;
+    cut.recompute_modules = LLM_MODULE_SECOND_GEMM;
+    assert_list(llama, &cut, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE,
+                "norm qkv rope attention_out residual_add norm mlp_up activation");
+    double flops = 2.0 * 8192 * 4096 * (1024 + 4096 + 14336);
+    g_autoptr(GArray) ops = llm_ops(llama, &cut, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE);
+    for (guint i = 0; i < ops->len; i++) {
+        flops -= g_array_index(ops, LlmOp, i).flops;
+    }
+    g_assert_cmpfloat(flops, ==, 0);
+    cut = cut_of(llama, 2, FALSE, 8192); /* sums are reduced again */
+    cut.recompute = LLM_RECOMPUTE_SELECTIVE;
+    cut.recompute_modules = LLM_MODULE_SECOND_GEMM;
+    assert_list(llama, &cut, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE,
+                "norm qkv rope attention_out all_reduce<3 residual_add<4 norm mlp_up activation");
+    g_autoptr(LlmShape) gpt = shipped("gpt3-175b");
+    cut.attention = LLM_ATTENTION_UNFUSED;
+    assert_list(gpt, &cut, LLM_PIECE_LAYER, LLM_PASS_RECOMPUTE,
+                "norm qkv scores softmax values head_layout attention_out all_reduce<6 "
+                "residual_add<7 norm activation");
 }
 
 int
@@ -164,5 +200,6 @@ main(int argc, char **argv)
     g_test_add_func("/llm/matrix/gathers-of-latents", test_latent_gathers);
     g_test_add_func("/llm/matrix/fused-loss", test_fused_loss);
     g_test_add_func("/llm/matrix/modules-of-recompute", test_modules);
+    g_test_add_func("/llm/matrix/every-second-matrix", test_second);
     return g_test_run();
 }
