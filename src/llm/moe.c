@@ -166,10 +166,10 @@ emit_counts(LlmEmit *e)
     double etp = (double)llm_group_size(e->cut, LLM_GROUP_ETP);
     double ep = (double)llm_group_size(e->cut, LLM_GROUP_EP);
     e->segment = LLM_SEGMENT_DISPATCH;
-    llm_emit_join(e, llm_emit_exchange(e, "expert_counts", NET_ALL_GATHER, LLM_GROUP_ETP,
-                                       etp * each, e->last_compute));
+    int within = llm_emit_exchange(e, "expert_counts", NET_ALL_GATHER, LLM_GROUP_ETP, etp * each,
+                                   e->last_compute);
     llm_emit_exchange(e, "expert_counts", NET_ALL_GATHER, LLM_GROUP_EP, ep * etp * each,
-                      e->last_compute);
+                      within >= 0 ? within : e->last_compute);
     e->segment = here;
 }
 

@@ -88,7 +88,7 @@ test_order(void)
     assert_list(
         shape, &cut, LLM_PIECE_MOE, LLM_PASS_FORWARD,
         "norm qkv rope attention attention_out residual_add norm router router_softmax top_k "
-        "expert_counts<9 expert_counts<9 permute<10 dispatch<12 dispatch_probs<12 expert_gather<12 "
+        "expert_counts<9 expert_counts<10 permute dispatch<12 dispatch_probs<12 expert_gather<12 "
         "expert_gather_probs<12 expert_sort<16 expert_up expert_activation expert_down "
         "expert_unsort expert_scatter<21 combine<21 unpermute<22 residual_add");
 }
