@@ -4,8 +4,8 @@
  * is busy longest, and where two directions meet (DualPipe and its kin) it goes to and fro between ranks that are
  * all busy.  The *home* rank is the one on which the path spends most of its pipeline time.  Pipeline work of the
  * path on any other rank counts as what the home rank does meanwhile: what it computes, or the communication that
- * it computes nothing beside; and as bubble while it does neither.  So bubble is the time in which the home rank
- * is idle and waits for the work of others.  Everything else counts by its own kind, wherever it is: messages,
+ * it computes nothing beside; and as bubble while it runs no token.  So bubble is the time in which the home rank
+ * waits for the work of others.  Everything else counts by its own kind, wherever it is: messages,
  * start and end of the iteration.
  *
  * Communication on the path that runs beside compute of its rank is hidden as long as that lasts: the time is
@@ -57,7 +57,7 @@ static void
 count_at_home(void *user, guint32 tag, gint64 start_ns, gint64 end_ns)
 {
     Path *path = user;
-    gboolean idle = tag == STEP_NO_OP;
+    gboolean idle = tag == STEP_NO_OP || !g_array_index(path->b->ops, StepOp, tag).pipeline;
     count(path, idle ? path->tag : tag, idle, start_ns, end_ns);
 }
 
@@ -214,6 +214,7 @@ step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r)
     for (guint i = 1; i < pp; i++)
         if (path.pipeline_ns[i] > path.pipeline_ns[path.home])
             path.home = i;
+    r->home = path.home;
     sim_engine_critical_path(engine, attribute, &path);
     take_away(&path, sim_engine_now(engine) - r->time_ns);
     for (guint tag = 0; tag < b->ops->len; tag++) {

@@ -91,7 +91,8 @@ typedef struct {
     double bubble_fraction; /* (makespan - busy_max)/makespan, SPEC.md 1.1 */
     double bubble_over_ideal;
     gint64 breakdown_ns[STEP_N_KINDS]; /* of the critical path; sums to time_ns exactly */
-    GArray *stages;                    /* of StepStage, [pp] */
+    guint home;      /* the pipeline rank whose idle time counts as bubble there */
+    GArray *stages;  /* of StepStage, [pp] */
     double share[3]; /* of compute + communication time on the critical path by CostBasis */
     gint64 error_ns; /* one sigma */
     double model_flops, hardware_flops; /* of the whole iteration, all GPUs */

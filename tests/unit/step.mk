@@ -2,6 +2,7 @@ UNIT_TESTS += \
 	%D%/step-exposed \
 	%D%/step-grid \
 	%D%/step-memory \
+	%D%/step-path \
 	%D%/step-offload \
 	%D%/step-published \
 	%D%/step-run \
