@@ -76,6 +76,7 @@ typedef struct {
     struct StepBusyLog *busy;     /* owned */
     guint32 wire_tag, sync_tag, launch_tag;
     gboolean has_pairs; /* in the schedule: tokens that run as one */
+    guint *in_flight; /* [stages] microbatches between F and B at most; NULL: recompute_microbatches is 0 */
 } StepBuild;
 
 /* step.c: empty tables; what builds them is below. */
@@ -125,8 +126,8 @@ void step_strand_add(StepBuild *b, SimTemplate *t, StepStrand *s, guint segments
  * the pass. */
 guint step_add_piece(StepBuild *b, SimTemplate *t, StepClass *class, LlmPiece piece,
                      LlmRecompute recompute, LlmPass pass);
-/* FLOPs that one rank executes for a token of a kind on a stage. */
-double step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKind kind);
+/* FLOPs that one rank executes for a token. */
+double step_token_flops(StepBuild *b, StepClass *class, ScheduleToken token);
 SimWork step_wire_work(StepBuild *b, const StepClass *class, guint replica, guint boundary);
 
 /* memory_marks.c: what ops allocate when they start and free when they end, by kind; the engine's probe adds it
@@ -167,6 +168,7 @@ void step_add_part(StepBuild *b, SimTemplate *t, StepClass *class, const StepPar
 StepPart step_whole_token(const StepBuild *b, ScheduleToken token);
 /* One of the microbatches that keep everything (PlanSpec.recompute_microbatches). */
 gboolean step_token_keeps(const StepBuild *b, ScheduleToken token);
+guint *step_most_in_flight(const StepBuild *b); /* StepBuild.in_flight */
 SimTemplate *step_token_template(StepBuild *b, StepClass *class, ScheduleToken token);
 /* The same, piece by piece, for pair.c, which puts the layers of two tokens between each other. Begin: what
  * comes before the layers (gather of the message; F: embedding, B and I: head and prediction modules); end: what

@@ -13,8 +13,8 @@
  *
  * This is the simulated peak to the byte where nothing runs beside the compute that allocates.  What does is
  * bounded from above and added, and the sum is the margin within which the simulated peak lies below:
- *   gathered units   all of the rank, when they are kept until the last backward; else the kept ones, and of the
- *                    others one in use, `prefetch` ahead of it, and those that are recomputed with it
+ *   gathered units   all of the rank, when they are kept for the backward; else the kept ones, and of the others
+ *                    one in use, `prefetch` ahead of it, and those that are recomputed with it
  *   full gradients   all of the rank when reductions may lag behind; else those of one unit and its copy
  *   pairs whose layers interleave hold at most what both hold; activations on the host are not missing here */
 #include "config.h"

@@ -98,12 +98,14 @@ step_gather_unit(StepSharding *s, SimProgram *program, StepShard *shard, guint u
     if (units[unit].present)
         return;
     StepParameters sum = {0};
+    guint dropped = 0;
     for (guint i = 0; i < shard->units->len; i++) { /* the root's are gathered as one */
         if (i != unit && !(units[unit].root && units[i].root))
             continue;
         sum.dense += units[i].moved.dense;
         sum.expert += units[i].moved.expert;
         units[i].present = units[i].fresh = TRUE;
+        dropped = MAX(dropped, units[i].dropped);
     }
     gsize key = (gsize)shard->stage << 16 | unit | (gsize)1 << 40;
     SimTemplate *t = g_hash_table_lookup(s->templates, GSIZE_TO_POINTER(key));
@@ -113,10 +115,14 @@ step_gather_unit(StepSharding *s, SimProgram *program, StepShard *shard, guint u
     }
     if (sim_template_n_ops(t) == 0)
         return;
+    guint after =
+        gather_after(s); /* what is kept for the backward is not gathered while it is here */
+    if (!s->b->plan->spec.reshard_after_forward)
+        after = MAX(after, dropped);
     static const guint slots[] = {STEP_SLOT_NVME, STEP_SLOT_H2D, STEP_SLOT_GATHER};
     for (guint i = 0; i < G_N_ELEMENTS(slots) && s->b->plan->spec.zero == 3; i++)
         if (sim_template_n_ops_on(t, slots[i]) > 0)
-            sim_program_wait(program, slots[i], STEP_SLOT_COMPUTE, gather_after(s));
+            sim_program_wait(program, slots[i], STEP_SLOT_COMPUTE, after);
     sim_program_call(program, t, 0, label);
     for (guint i = 0; i < shard->units->len; i++)
         if (i == unit || (units[unit].root && units[i].root))

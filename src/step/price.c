@@ -235,14 +235,18 @@ piece_token_flops(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute r
 }
 
 double
-step_token_flops(StepBuild *b, StepClass *class, guint stage, ScheduleKind kind)
+step_token_flops(StepBuild *b, StepClass *class, ScheduleToken token)
 {
     const Plan *plan = b->plan;
+    guint stage = token.stage;
+    ScheduleKind kind = (ScheduleKind)token.kind;
+    gboolean keeps = step_token_keeps(b, token);
     LlmRecompute outer = plan->spec.recompute;
     double sum = 0;
     for (gint64 i = 0; i < plan->layers[stage]; i++)
         sum += piece_token_flops(b, class, plan_layer_piece(plan, stage, i),
-                                 plan_layer_recompute(plan, stage, i), kind);
+                                 keeps ? LLM_RECOMPUTE_NONE : plan_layer_recompute(plan, stage, i),
+                                 kind);
     if (plan_stage_has_embedding(plan, stage))
         sum += piece_token_flops(b, class, LLM_PIECE_EMBEDDING, outer, kind);
     for (gint64 i = 0; i < plan_stage_mtp(plan, stage); i++)

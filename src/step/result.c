@@ -107,7 +107,7 @@ hardware_flops(StepBuild *b)
         const GArray *tokens = b->schedule->ranks[i];
         for (guint k = 0; k < tokens->len; k++) {
             ScheduleToken token = g_array_index(tokens, ScheduleToken, k);
-            sum += step_token_flops(b, class, token.stage, token.kind);
+            sum += step_token_flops(b, class, token);
         }
     }
     return sum * (double)(b->plan->gpus / b->plan->spec.pp);

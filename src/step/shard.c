@@ -5,7 +5,8 @@
  * gradients reduced.  What is here:
  *   zero 1, 2   everything from the first forward on
  *   zero 3      dropped after each forward and gathered again for the backward (reshard_after_forward); or kept
- *               from the stage's first forward to its last backward
+ *               for it and dropped behind it; or, of a pipeline, kept from the stage's first forward to its last
+ *               backward (PyTorch's stages set_reshard_after_backward(False) until then)
  * Kept from forward to backward in spite of reshard_after_forward:
  *   FSDP, LLM Foundry   the root: what lies outside of the layers, gathered as one before the first layer and
  *                       reduced as one behind the last backward (PyTorch reshards no root)
@@ -257,7 +258,7 @@ drops(const StepBuild *b, const StepShard *shard, const StepUnit *u, ScheduleTok
     if (spec->zero != 3 || token.kind == SCHEDULE_W)
         return FALSE;
     if (!spec->reshard_after_forward)
-        return shard->uses_left == 0;
+        return spec->pp > 1 ? shard->uses_left == 0 : token.kind != SCHEDULE_F;
     gboolean kept = u->root || (spec->framework == PLAN_TORCHTITAN && u->unit.head);
     return token.kind != SCHEDULE_F || !kept;
 }
@@ -350,6 +351,8 @@ run_unit(StepSharding *s, SimProgram *program, StepShard *shard, ScheduleToken t
                 unit_at(shard, i)->unreduced = FALSE;
     }
     call_part(s, program, shard, token, unit, flags, label);
+    if (flags & PART_DROPS)
+        u->dropped = sim_program_launched(program, STEP_SLOT_COMPUTE);
     StepUsed used = {sim_program_launched(program, STEP_SLOT_COMPUTE),
                      u->moved.dense + u->moved.expert};
     if (b->plan->spec.zero == 3 && token.kind != SCHEDULE_W)
@@ -432,6 +435,7 @@ step_after_pair(StepSharding *s, SimProgram *program, ScheduleToken token, guint
             continue;
         dropped += step_gathered_bytes(s->b, s->class, u->moved);
         u->present = FALSE;
+        u->dropped = used.end;
     }
     call_marker(s, program, -dropped, label);
 }

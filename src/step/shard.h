@@ -12,6 +12,7 @@ typedef struct {
     gboolean fresh;     /* gathered, and not used since */
     gboolean unreduced; /* full gradients are kept */
     gboolean reduced;   /* those of some microbatch */
+    guint dropped;      /* ops of the compute stream after which they were last dropped */
     guint ready;        /* ops of the gather stream after which the parameters are here */
 } StepUnit;
 

@@ -92,6 +92,7 @@ step_build_clear(StepBuild *b)
     g_array_unref(b->ops);
     g_array_unref(b->effects);
     g_array_unref(b->transfers);
+    g_free(b->in_flight);
     step_memory_log_free(b->memory);
     step_busy_log_free(b->busy);
     g_array_unref(b->classes);

@@ -54,6 +54,17 @@ most_in_flight(const Schedule *s, guint stage)
     return most;
 }
 
+guint *
+step_most_in_flight(const StepBuild *b)
+{
+    if (b->plan->spec.recompute_microbatches <= 0)
+        return NULL;
+    guint *most = g_new(guint, b->schedule->n_stages);
+    for (guint s = 0; s < b->schedule->n_stages; s++)
+        most[s] = most_in_flight(b->schedule, s);
+    return most;
+}
+
 /* Megatron counts microbatches modulo those in flight; the last ones of each round are recomputed. Where pairs
  * interleave it knows no such window. */
 gboolean
@@ -62,7 +73,7 @@ step_token_keeps(const StepBuild *b, ScheduleToken token)
     const PlanSpec *spec = &b->plan->spec;
     if (spec->recompute != LLM_RECOMPUTE_FULL || spec->recompute_microbatches <= 0 || b->has_pairs)
         return FALSE;
-    guint window = most_in_flight(b->schedule, token.stage);
+    guint window = b->in_flight[token.stage];
     guint kept = window - (guint)MIN(spec->recompute_microbatches, window);
     return window > 0 && token.microbatch % window < kept;
 }

@@ -241,14 +241,15 @@ expect_data_parallel(const Expect *e, const Psi *psi)
         expect_sharded(e, TRUE, psi->expert, reductions, 1);
         return;
     }
-    /* forward and backward; what PyTorch does not drop in between, forward only; or once an iteration */
+    /* forward and backward; what PyTorch does not drop in between, forward only; a pipeline that keeps all of it
+     * for the backward, once an iteration */
     double kept = 0;
     if (p->framework == PLAN_FSDP || p->framework == PLAN_LLM_FOUNDRY)
         kept = psi->embedding + psi->head;
     if (p->framework == PLAN_TORCHTITAN)
         kept = psi->head;
-    double twice = p->reshard_after_forward ? 2 * e->m : 1,
-           once = p->reshard_after_forward ? e->m : 1;
+    double once = p->reshard_after_forward || p->pp == 1 ? e->m : 1;
+    double twice = p->reshard_after_forward ? 2 * e->m : once;
     expect_sharded(e, FALSE, dense - kept, reductions, twice);
     expect_sharded(e, FALSE, kept, 0, once);
     expect_sharded(e, FALSE, kept, reductions, 0);
@@ -273,8 +274,9 @@ expect_stage(const Expect *e, gint64 first, gint64 layers, gboolean is_first, gb
             expect_pair(e, again);
         *ret_whole += whole_of_layer(e->shape, moe);
     }
-    if (is_first && p->sequence_parallel) {
-        tp(e, NET_REDUCE_SCATTER, e->x, 1);
+    if (is_first && p->sequence_parallel) { /* learned positions are added to whole sums */
+        gboolean learned = e->shape->position == LLM_POSITION_LEARNED;
+        tp(e, learned ? NET_ALL_REDUCE : NET_REDUCE_SCATTER, e->x, 1);
         tp(e, NET_ALL_GATHER, e->x, 1);
     } else if (is_first) {
         tp(e, NET_ALL_REDUCE, e->x, 1);

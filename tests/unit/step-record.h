@@ -13,6 +13,7 @@ typedef struct {
     GArray *ops;    /* of Op: of rank 0, in the order of their ends */
     GArray *levels; /* of Level: its gathered memory */
     gint64 time, exposed, gathered_peak;
+    double hardware_flops;
 } Run;
 
 typedef struct {
@@ -80,6 +81,7 @@ run_on(const Machine *m, const LlmShape *shape, const PlanSpec *spec)
     g_assert_no_error(error);
     run.time = r->time_ns;
     run.exposed = r->breakdown_ns[STEP_DP];
+    run.hardware_flops = r->hardware_flops;
     return run;
 }
 

@@ -129,22 +129,32 @@ static void
 test_reshard(void)
 {
     g_test_summary(
-        "dropped after the forward a unit is gathered twice a microbatch, kept once an iteration; "
-        "FSDP's root and torchtitan's head once a microbatch");
+        "dropped after the forward a unit is gathered twice a microbatch, kept for the backward "
+        "once, in a pipeline once an iteration; FSDP's root and torchtitan's head once a "
+        "microbatch");
     static const struct {
         PlanFramework framework;
         gboolean reshard;
-        guint gathers; /* of 3 microbatches: 8 layers and what is outside of them */
+        gint64 pp;
+        guint
+            gathers; /* of 3 microbatches: 8 layers and what is outside of them; of 2 stages, 4 and embedding */
     } cases[] = {
-        {PLAN_DEEPSPEED, TRUE, 3 * 2 * 10},       {PLAN_DEEPSPEED, FALSE, 10},
-        {PLAN_FSDP, TRUE, 3 * (2 * 8 + 1)},       {PLAN_FSDP, FALSE, 8 + 1},
-        {PLAN_TORCHTITAN, TRUE, 3 * (2 * 9 + 1)}, {PLAN_LLM_FOUNDRY, TRUE, 3 * (2 * 8 + 1)},
+        {PLAN_DEEPSPEED, TRUE, 1, 3 * 2 * 10},
+        {PLAN_DEEPSPEED, FALSE, 1, 3 * 10},
+        {PLAN_FSDP, TRUE, 1, 3 * (2 * 8 + 1)},
+        {PLAN_FSDP, FALSE, 1, 3 * (8 + 1)},
+        {PLAN_TORCHTITAN, TRUE, 1, 3 * (2 * 9 + 1)},
+        {PLAN_LLM_FOUNDRY, TRUE, 1, 3 * (2 * 8 + 1)},
+        {PLAN_TORCHTITAN, FALSE, 1, 3 * 10},
+        {PLAN_TORCHTITAN, FALSE, 2, 5},
+        {PLAN_FSDP, FALSE, 2, 5},
     };
     Machine m = tiny_new(NULL);
     LlmShape shape = shape_dense();
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         PlanSpec spec = spec_of(cases[i].framework, 3, 3);
         spec.reshard_after_forward = cases[i].reshard;
+        spec.pp = cases[i].pp;
         Run run = run_on(&m, &shape, &spec);
         g_assert_cmpuint(count(&run, "gather", "param_all_gather"), ==, cases[i].gathers);
         run_clear(&run);
@@ -296,7 +306,8 @@ test_hybrid(void)
 static void
 test_partial_checkpoints(void)
 {
-    g_test_summary("of two microbatches in flight one is recomputed, the other keeps everything");
+    g_test_summary("of two microbatches in flight one is recomputed, the other keeps everything; "
+                   "no FLOPs are counted for it");
     Machine m = tiny_new(NULL);
     LlmShape shape = shape_dense();
     PlanSpec spec = spec_of(PLAN_MEGATRON, 1, 4);
@@ -306,6 +317,9 @@ test_partial_checkpoints(void)
     Run all = run_on(&m, &shape, &spec);
     spec.recompute_microbatches = 1;
     Run some = run_on(&m, &shape, &spec);
+    spec.recompute_microbatches = 0;
+    spec.recompute = LLM_RECOMPUTE_NONE;
+    Run none = run_on(&m, &shape, &spec);
     gint64 layer_forwards[2] = {0};
     const Run *runs[] = {&all, &some};
     for (guint k = 0; k < 2; k++) {
@@ -314,9 +328,13 @@ test_partial_checkpoints(void)
     }
     g_assert_cmpint(layer_forwards[0], ==, 4 * 4 * 2);
     g_assert_cmpint(layer_forwards[1], ==, 4 * 4 + 4 * 2);
+    /* of 4 microbatches of 4 layers a stage: half on the first, all on the last */
+    g_assert_cmpfloat_with_epsilon((some.hardware_flops - none.hardware_flops) /
+                                       (all.hardware_flops - none.hardware_flops),
+                                   (8 + 16) / 32.0, 1e-9);
     g_assert_cmpint(some.time, <=,
                     all.time); /* the last stage, of one in flight, waits for nobody */
-    run_clear(&all), run_clear(&some);
+    run_clear(&all), run_clear(&some), run_clear(&none);
     machine_clear(&m);
 }
 /* --- all ranks ---------------------------------------------------------------------------------- */
