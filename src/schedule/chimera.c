@@ -16,7 +16,7 @@ refuse(const ScheduleParams *p)
 
     if (P % 2 != 0)
         return g_strdup_printf(
-            "two model copies cross in the middle and %u pipeline ranks are odd; use %u or "
+            "two model copies cross in the middle and %u pipeline ranks are odd; write --pp %u or "
             "%u",
             P, P == 1 ? 2 : P - 1, P == 1 ? 4 : P + 1);
     if (M % P != 0 && M < P)
