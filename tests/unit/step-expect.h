@@ -138,8 +138,10 @@ expect_experts(const Expect *e, gboolean again)
         add(e->out, STEP_EP, NET_ALL_TO_ALL, p->ep, rows * h * away, f * e->m); /* dispatch */
         add(e->out, STEP_EP, NET_ALL_TO_ALL, p->ep, rows * h * 2, (f + 2) * e->m);
         add(e->out, STEP_EP, NET_ALL_TO_ALL, p->ep, rows * 4, (f + 1) * e->m); /* probabilities */
-        if (!(p->capacity_factor > 0 && p->pad_to_capacity))
-            add(e->out, STEP_EP, NET_ALL_GATHER, p->ep, ep * experts * 8, f * e->m);
+        if (!(p->capacity_factor > 0 && p->pad_to_capacity)) {
+            add(e->out, STEP_TP, NET_ALL_GATHER, p->etp, etp * experts * 8, f * e->m);
+            add(e->out, STEP_EP, NET_ALL_GATHER, p->ep, ep * etp * experts * 8, f * e->m);
+        }
         add(e->out, STEP_TP, NET_ALL_GATHER, p->etp, etp * rows * h * 2, (f + 1) * e->m);
         add(e->out, STEP_TP, NET_REDUCE_SCATTER, p->etp, etp * rows * h * 2, (f + 1) * e->m);
         add(e->out, STEP_TP, NET_ALL_GATHER, p->etp, etp * rows * 4, f * e->m);
