@@ -15,8 +15,8 @@ refuse(const ScheduleParams *p)
 
     if (P % 2 != 0)
         return g_strdup_printf(
-            "ranks pair up from both ends of the pipe and %u pipeline ranks are odd; use "
-            "%u or %u, or --schedule dualpipev",
+            "ranks pair up from both ends of the pipe and %u pipeline ranks are odd; write "
+            "--pp %u or %u, or --schedule dualpipev",
             P, P == 1 ? 2 : P - 1, P == 1 ? 4 : P + 1);
     if (M < 2 * P)
         return g_strdup_printf("%u pipeline ranks need at least %u microbatches, %u in each "

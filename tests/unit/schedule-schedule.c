@@ -87,11 +87,11 @@ test_refusals(void)
         {"zbv",
          {4, 8, 4, 0, .costs = {0}},
          "at most 2 chunks a rank and --vpp is 4; write --vpp 2"},
-        {"dualpipe", {5, 20, 1, 0, .costs = {0}}, "5 pipeline ranks are odd; use 4 or 6"},
+        {"dualpipe", {5, 20, 1, 0, .costs = {0}}, "5 pipeline ranks are odd; write --pp 4 or 6"},
         {"dualpipe", {4, 6, 1, 0, .costs = {0}}, "need at least 8 microbatches"},
         {"dualpipe", {4, 9, 1, 0, .costs = {0}}, "9 are odd; use 8 or 10 microbatches"},
         {"dualpipev", {4, 7, 2, 0, .costs = {0}}, "need at least 8 microbatches"},
-        {"chimera", {3, 6, 1, 0, .costs = {0}}, "3 pipeline ranks are odd; use 2 or 4"},
+        {"chimera", {3, 6, 1, 0, .costs = {0}}, "3 pipeline ranks are odd; write --pp 2 or 4"},
         {"chimera", {4, 2, 1, 0, .costs = {0}}, "only 2; use 4 microbatches"},
         {"chimera", {4, 10, 1, 0, .costs = {0}}, "use 8 or 12 microbatches"},
     };
