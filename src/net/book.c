@@ -192,6 +192,16 @@ cost_outside(const NetBook *book, const Anchor *own, NetOp op, const NetGroup *g
     return time;
 }
 
+static void
+count_bytes(const NetBook *book, NetTime *time, double nvlink_bytes, double nic_bytes)
+{
+    double seconds = time->time.ns / 1e9;
+    time->nvlink_bytes = nvlink_bytes;
+    time->nic_bytes = nic_bytes;
+    time->nvlink_rest_bytes = MAX(nvlink_bytes - book->nvlink_capacity_Bps * seconds, 0.0);
+    time->nic_rest_bytes = MAX(nic_bytes - book->nic_capacity_Bps * seconds, 0.0);
+}
+
 NetTime
 net_collective(const NetBook *book, NetOp op, NetGroup group, gint64 bytes)
 {
@@ -213,10 +223,7 @@ net_collective(const NetBook *book, NetOp op, NetGroup group, gint64 bytes)
         result.algorithm = model.algorithm->name;
         result.protocol = net_protocol_name(model.protocol);
     }
-    /* what NCCL really chose may send less than the model's choice: never above the capacity */
-    double seconds = result.time.ns / 1e9;
-    result.nvlink_bytes = MIN(model.bytes.nvlink, book->nvlink_capacity_Bps * seconds);
-    result.nic_bytes = MIN(model.bytes.nic, book->nic_capacity_Bps * seconds);
+    count_bytes(book, &result, model.bytes.nvlink, model.bytes.nic);
     return result;
 }
 
@@ -248,8 +255,7 @@ net_exchange(const NetBook *book, NetGroup group, double nvlink_bytes, double ni
     result.time =
         (CostTime){1e9 * seconds / EXCHANGE_FRAC + 1e3 * us, COST_MODELLED, EXCHANGE_ERROR};
     result.algorithm = "exchange";
-    result.nvlink_bytes = MIN(nvlink_bytes, book->nvlink_capacity_Bps * result.time.ns / 1e9);
-    result.nic_bytes = MIN(nic_bytes, book->nic_capacity_Bps * result.time.ns / 1e9);
+    count_bytes(book, &result, nvlink_bytes, nic_bytes);
     return result;
 }
 

@@ -28,8 +28,8 @@ typedef struct {
 /* From the members' global ranks. */
 NetGroup net_group_of(const ClusterSystem *system, const guint *ranks, guint n);
 
-/* Kinds of load on links, as SimWork.load[] indices; unit: bytes. */
-typedef enum { NET_LOAD_NVLINK, NET_LOAD_NIC, NET_LOAD_HBM, NET_LOAD_SM } NetLoad;
+/* Kinds of load on links, as SimWork.load[] indices; unit: bytes. The rest: NetTime. */
+typedef enum { NET_LOAD_NVLINK, NET_LOAD_NIC, NET_LOAD_NVLINK_REST, NET_LOAD_NIC_REST } NetLoad;
 
 typedef struct {
     CostTime time;
@@ -37,6 +37,10 @@ typedef struct {
     const char *protocol;  /* "LL", "LL128", "Simple" or "" */
     double nvlink_bytes;   /* through each member's NVLink port, each direction */
     double nic_bytes;      /* through each NIC that the group uses on a node, each direction */
+    /* The part of them for which the isolated time has no room at the capacity that sharing works with: a link
+     * does a little more for some collectives than for those that the capacity is taken from. It counts as
+     * sent, and disturbs nobody, so that alone a collective takes its own time. */
+    double nvlink_rest_bytes, nic_rest_bytes;
 } NetTime;
 
 typedef struct NetBook NetBook; /* collective.tsv and the model's constants fitted to it */
@@ -60,6 +64,6 @@ guint net_book_n_rows(const NetBook *book);
  * all_to_all (n-1)/n*S, broadcast and send_recv S. */
 double net_ring_bytes(NetOp op, guint n, double bytes);
 /* Capacities that fluid sharing works with, bytes per second and direction: what a large transfer alone
- * achieves, never less than any isolated time implies. */
+ * achieves. No isolated time implies more, but for the rest of NetTime. */
 double net_nvlink_capacity_Bps(const NetBook *book);
 double net_nic_capacity_Bps(const NetBook *book);

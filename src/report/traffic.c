@@ -27,6 +27,8 @@ report_traffic_member(JsonBuilder *b, const ReportRun *run)
         report_json_object(b, NULL);
         report_json_int(b, "pp_rank", stage->pp_rank);
         report_json_double(b, "sent_bytes", sent_by(stage));
+        report_json_double(b, "nvlink_bytes", stage->nvlink_bytes);
+        report_json_double(b, "nic_bytes", stage->nic_bytes);
         report_json_array(b, "operations");
         for (guint k = 0; k < stage->traffic->len; k++) {
             const StepTraffic *t = &g_array_index(stage->traffic, StepTraffic, k);

@@ -74,6 +74,7 @@ typedef struct {
     GPtrArray *lowered;           /* owned StepLowered, one a class */
     struct StepMemoryLog *memory; /* owned */
     struct StepBusyLog *busy;     /* owned */
+    struct StepLinks *links;      /* owned, [pp]: of the first column of ranks */
     guint32 wire_tag, sync_tag, launch_tag;
     gboolean has_pairs; /* in the schedule: tokens that run as one */
     guint *in_flight; /* [stages] microbatches between F and B at most; NULL: recompute_microbatches is 0 */
@@ -242,6 +243,10 @@ gint64 step_optimizer_copies(const StepBuild *b,
 /* program.c: one program a class. */
 void step_build_programs(StepBuild *b);
 /* engine.c: resources, meetings and ranks. */
+/* Resources of a rank, outwards; `rest` counts NetTime's. */
+typedef struct StepLinks {
+    guint32 nvlink, nvlink_rest, nic, nic_rest;
+} StepLinks;
 SimEngine *step_engine_new(StepBuild *b);
 /* result.c, path.c, memory.c */
 StepResult *step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options);

@@ -2,7 +2,8 @@
  *
  * Resources: each simulated GPU's NVLink port and each NIC, per direction.  A simulated group stands for all
  * groups of its kind and stage behind the same NIC: its weight there is (groups in truth) / (groups
- * simulated), which is 1 when every rank is simulated.
+ * simulated), which is 1 when every rank is simulated.  Beside them are counters, which never bind, of the
+ * bytes that go out beyond what sharing works with (NetTime's rest).
  *
  * Meetings: one for each port of a group, so that two collectives of the same ranks on two streams (gathers
  * beside reductions) do not wait for each other. */
@@ -10,16 +11,17 @@
 
 #include "step/build.h"
 
-enum { OUT, IN };
+enum { OUT, IN, REST, N_OF_NIC };
 #define GROUP_REPLICA PLAN_N_GROUPS /* the two ranks with the same stages: no group of the plan */
 #define USE_WIRE STEP_PORT_WIRES    /* messages, counted beside the ports of groups */
 #define N_USES (STEP_PORT_WIRES + 1)
+#define UNLIMITED G_MAXDOUBLE
 
 typedef struct {
     StepBuild *b;
     SimEngine *engine;
     GHashTable *nics;     /* (node, nic) + 1 -> index + 1 into nic_resource; look-up only */
-    GArray *nic_resource; /* guint32 [2] each: out, in */
+    GArray *nic_resource; /* guint32 [3] each: out, in, rest */
     GHashTable *stages;   /* (nic index, pipeline rank) + 1 -> row + 1 of behind; look-up only */
     GArray *behind;       /* guint32 [N_USES] each: simulated groups of the stage behind the NIC */
     GHashTable *places;   /* (leader, port) + 1 -> index + 1 into groups; look-up only */
@@ -66,8 +68,9 @@ nic_index(Wiring *w, guint rank)
     guint64 key = (guint64)cluster_node_of(s, rank) * (guint64)s->nics_per_node;
     gboolean is_new;
     guint index = index_of(w->nics, key + cluster_nic_of(s, rank), &is_new);
-    for (guint direction = OUT; direction <= IN && is_new; direction++) {
-        guint32 id = sim_engine_add_resource(w->engine, net_nic_capacity_Bps(w->b->net));
+    for (guint direction = OUT; direction < N_OF_NIC && is_new; direction++) {
+        double capacity = direction == REST ? UNLIMITED : net_nic_capacity_Bps(w->b->net);
+        guint32 id = sim_engine_add_resource(w->engine, capacity);
         g_array_append_val(w->nic_resource, id);
     }
     return index;
@@ -202,6 +205,31 @@ nic_weight(Wiring *w, guint i, guint nic, guint use)
     return truth / *groups_behind(w, i, nic, use);
 }
 
+static guint32
+resource_of(const Wiring *w, guint nic, guint which)
+{
+    return g_array_index(w->nic_resource, guint32, N_OF_NIC * nic + which);
+}
+
+/* Of a NIC in one direction. */
+static void
+use_nic(Wiring *w, guint32 meeting, guint n, guint nic, guint direction, double weight)
+{
+    sim_engine_use(w->engine, meeting, n, resource_of(w, nic, direction), NET_LOAD_NIC, weight);
+    if (direction == OUT)
+        sim_engine_use(w->engine, meeting, n, resource_of(w, nic, REST), NET_LOAD_NIC_REST, weight);
+}
+
+/* Of the port of simulated rank i. */
+static void
+use_nvlink(Wiring *w, guint32 meeting, guint n, guint i, guint direction)
+{
+    sim_engine_use(w->engine, meeting, n, w->nvlink[2 * i + direction], NET_LOAD_NVLINK, 1.0);
+    if (direction == OUT && i < (guint)w->b->plan->spec.pp)
+        sim_engine_use(w->engine, meeting, n, w->b->links[i].nvlink_rest, NET_LOAD_NVLINK_REST,
+                       1.0);
+}
+
 static void
 use_ports(Wiring *w, guint i, guint port)
 {
@@ -209,13 +237,11 @@ use_ports(Wiring *w, guint i, guint port)
     guint nic = nic_index(w, rank_of(w->b, i)), index = group_index(w, port, rank_of(w->b, i));
     guint32 meeting = g_array_index(w->groups, Group, index).meeting;
     for (guint direction = OUT; direction <= IN && shape.ranks_per_node > 1; direction++)
-        sim_engine_use(w->engine, meeting, 1, w->nvlink[2 * i + direction], NET_LOAD_NVLINK, 1.0);
+        use_nvlink(w, meeting, 1, i, direction);
     if (shape.nodes == 1 || !first_behind(w, index, nic))
         return;
     for (guint direction = OUT; direction <= IN; direction++)
-        sim_engine_use(w->engine, meeting, 1,
-                       g_array_index(w->nic_resource, guint32, 2 * nic + direction), NET_LOAD_NIC,
-                       nic_weight(w, i, nic, port));
+        use_nic(w, meeting, 1, nic, direction, nic_weight(w, i, nic, port));
 }
 
 static void
@@ -242,15 +268,13 @@ use_wire(Wiring *w, guint from, guint to, guint32 first, gboolean local)
 {
     guint n = w->b->schedule->params.microbatches;
     if (local) {
-        sim_engine_use(w->engine, first, n, w->nvlink[2 * from + OUT], NET_LOAD_NVLINK, 1.0);
-        sim_engine_use(w->engine, first, n, w->nvlink[2 * to + IN], NET_LOAD_NVLINK, 1.0);
+        use_nvlink(w, first, n, from, OUT);
+        use_nvlink(w, first, n, to, IN);
         return;
     }
     guint out = nic_index(w, rank_of(w->b, from)), in = nic_index(w, rank_of(w->b, to));
-    sim_engine_use(w->engine, first, n, g_array_index(w->nic_resource, guint32, 2 * out + OUT),
-                   NET_LOAD_NIC, nic_weight(w, from, out, USE_WIRE));
-    sim_engine_use(w->engine, first, n, g_array_index(w->nic_resource, guint32, 2 * in + IN),
-                   NET_LOAD_NIC, nic_weight(w, to, in, USE_WIRE));
+    use_nic(w, first, n, out, OUT, nic_weight(w, from, out, USE_WIRE));
+    use_nic(w, first, n, in, IN, nic_weight(w, to, in, USE_WIRE));
 }
 
 /* Two ranges of meetings, one per microbatch, for each boundary between stages on different ranks. */
@@ -295,6 +319,23 @@ add_rank(Wiring *w, guint i, const guint32 *wires)
     g_assert(id == i);
 }
 
+/* What the result asks for. */
+static void
+add_links(Wiring *w)
+{
+    guint pp = (guint)w->b->plan->spec.pp;
+    w->b->links = g_new0(StepLinks, pp);
+    for (guint i = 0; i < pp; i++) {
+        guint nic = nic_index(w, rank_of(w->b, i));
+        w->b->links[i] = (StepLinks){
+            .nvlink = w->nvlink[2 * i + OUT],
+            .nvlink_rest = sim_engine_add_resource(w->engine, UNLIMITED),
+            .nic = resource_of(w, nic, OUT),
+            .nic_rest = resource_of(w, nic, REST),
+        };
+    }
+}
+
 SimEngine *
 step_engine_new(StepBuild *b)
 {
@@ -314,6 +355,7 @@ step_engine_new(StepBuild *b)
     for (guint i = 0; i < b->ranks->len * 2; i++)
         w.nvlink[i] = sim_engine_add_resource(w.engine, capacity);
     count_members(&w);
+    add_links(&w);
     use_groups(&w);
     g_autofree guint32 *wires = NULL;
     for (guint i = 0; i < b->ranks->len; i++) {

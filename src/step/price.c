@@ -74,8 +74,10 @@ static SimWork
 net_work(NetTime time)
 {
     SimWork work = plain_work(time.time);
-    work.load[NET_LOAD_NVLINK] = time.nvlink_bytes;
-    work.load[NET_LOAD_NIC] = time.nic_bytes;
+    work.load[NET_LOAD_NVLINK] = time.nvlink_bytes - time.nvlink_rest_bytes;
+    work.load[NET_LOAD_NIC] = time.nic_bytes - time.nic_rest_bytes;
+    work.load[NET_LOAD_NVLINK_REST] = time.nvlink_rest_bytes;
+    work.load[NET_LOAD_NIC_REST] = time.nic_rest_bytes;
     return work;
 }
 
@@ -159,6 +161,19 @@ price_exchange(const StepBuild *b, NetGroup group, double bytes, double node_byt
     return net_exchange(b->net, group, nvlink, network * per_node / MAX(group.nics, 1u));
 }
 
+/* User buffers of tensor parallelism are written over NVLink by copy engines, without NCCL's protocol
+ * (TransformerEngine comm_gemm_overlap userbuffers): the wire's rate and one latency. */
+static NetTime
+copy_time(const ClusterSystem *system, double bytes)
+{
+    double ns = 1e9 * bytes / ((double)system->nvlink_Bps * system->nvlink_efficiency) +
+                (double)system->nvlink_latency_ns;
+    return (NetTime){.time = {ns, COST_MODELLED, 0.1},
+                     .algorithm = "copy",
+                     .protocol = "",
+                     .nvlink_bytes = bytes};
+}
+
 static void
 price_collective(StepBuild *b, const StepClass *class, const LlmOp *op, StepPriced *priced)
 {
@@ -166,9 +181,13 @@ price_collective(StepBuild *b, const StepClass *class, const LlmOp *op, StepPric
     double bytes = (double)op->collective.bytes;
     StepTransfer transfer = {op->collective.op, group.ranks, bytes,
                              net_ring_bytes(op->collective.op, group.ranks, bytes)};
+    gboolean copied = op->collective.op == NET_SEND_RECV && op->collective.group == LLM_GROUP_TP &&
+                      group.nodes == 1;
     NetTime time = op->collective.node_bytes > 0
                        ? price_exchange(b, group, bytes, (double)op->collective.node_bytes,
                                         &transfer.sent_bytes)
+                   : copied
+                       ? copy_time(b->plan->system, bytes)
                        : net_collective(b->net, op->collective.op, group, op->collective.bytes);
     priced->port = groups[op->collective.group].port;
     priced->absent = group.ranks == 1;

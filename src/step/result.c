@@ -34,6 +34,32 @@ measure_rank(const StepBuild *b, SimEngine *engine, guint i, StepStage *stage)
     stage->backward_ns /= MAX(count[1], 1);
 }
 
+/* NICs are dealt out to GPUs in blocks, or GPUs to NICs. */
+static double
+nics_of_gpu(const StepBuild *b, guint rank)
+{
+    const ClusterSystem *s = b->plan->system;
+    guint node = cluster_node_of(s, rank), nic = cluster_nic_of(s, rank), behind = 0;
+    if (s->nics_per_node > s->gpus_per_node)
+        return (double)(s->nics_per_node / s->gpus_per_node);
+    guint first = node * (guint)s->gpus_per_node;
+    guint end = MIN(first + (guint)s->gpus_per_node, (guint)b->plan->gpus);
+    for (guint r = first; r < end; r++)
+        behind += cluster_nic_of(s, r) == nic;
+    return 1.0 / behind;
+}
+
+static void
+measure_links(const StepBuild *b, const SimEngine *engine, guint i, StepStage *stage)
+{
+    const StepLinks *links = &b->links[i];
+    stage->nvlink_bytes = sim_engine_resource_load(engine, links->nvlink) +
+                          sim_engine_resource_load(engine, links->nvlink_rest);
+    stage->nic_bytes = sim_engine_resource_load(engine, links->nic) +
+                       sim_engine_resource_load(engine, links->nic_rest);
+    stage->nic_bytes *= nics_of_gpu(b, g_array_index(b->ranks, StepRank, i).rank);
+}
+
 static void
 measure_pipeline(const StepBuild *b, SimEngine *engine, StepResult *r)
 {
@@ -46,6 +72,7 @@ measure_pipeline(const StepBuild *b, SimEngine *engine, StepResult *r)
             stage.layers += b->plan->layers[g_array_index(stages, gint64, k)];
         measure_rank(b, engine, i, &stage); /* the first column: pp consecutive ranks */
         stage.traffic = step_traffic(b, i);
+        measure_links(b, engine, i, &stage);
         begin_ns = MIN(begin_ns, stage.start_ns);
         r->makespan_ns = MAX(r->makespan_ns, stage.end_ns);
         r->max_span_ns = MAX(r->max_span_ns, stage.end_ns - stage.start_ns);

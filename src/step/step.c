@@ -95,6 +95,7 @@ step_build_clear(StepBuild *b)
     g_free(b->in_flight);
     step_memory_log_free(b->memory);
     step_busy_log_free(b->busy);
+    g_free(b->links);
     g_array_unref(b->classes);
     g_array_unref(b->ranks);
     g_ptr_array_unref(b->lowered);

@@ -79,6 +79,10 @@ typedef struct {
      * how much is there at once. Never above. */
     gint64 closed_form_margin_bytes;
     GArray *traffic; /* of StepTraffic, in order of first use */
+    /* What went out through the links as the engine ran it: its NVLink port; its NIC, shared evenly among the
+     * GPUs behind it, or all of its NICs where it has several. By the algorithm that runs (a tree sends other
+     * amounts than a ring); what is relayed for others counts as well. */
+    double nvlink_bytes, nic_bytes;
 } StepStage;
 
 typedef struct {
