@@ -205,14 +205,16 @@ most_gathered(const StepBuild *b, guint pp_rank, gboolean pairs)
     if (spec->zero != 3)
         return 0;
     Units u = units_of(b, pp_rank, step_gathered_bytes);
-    if (!spec->reshard_after_forward || pairs)
+    if (!spec->reshard_after_forward)
         return u.all + u.kept;
     gint64 unit = MAX(spec->unit_layers, 1);
     gint64 together = 1 + (plan_recompute_unit(b->plan) - 1 + unit - 1) / unit;
     gint64 ahead = spec->prefetch_units * u.most;
     if (spec->prefetch_elements > 0)
         ahead = u.most + spec->prefetch_elements * plan_parameter_bytes(b->plan);
-    /* A unit may be gathered anew before its last use is over. */
+    /* A unit may be gathered anew before its last use is over; all units of a pair are there at once. */
+    if (pairs)
+        return u.all + ahead + (ahead > 0 ? 2 : 1) * u.kept;
     return together * u.most + ahead + (ahead > 0 ? 2 : 1) * u.kept;
 }
 

@@ -200,6 +200,8 @@ part_template(StepSharding *s, const StepShard *shard, ScheduleToken token, guin
     guint last = sim_template_n_ops(t) - 1;
     while (sim_template_slot(t, first) != STEP_SLOT_COMPUTE) /* the host runs ahead */
         first++;
+    while (sim_template_slot(t, last) != STEP_SLOT_COMPUTE) /* what travels from here on needs no parameters */
+        last--;
     if (flags & PART_HOLDS)
         step_mark(b, t, first, STEP_MEMORY_GATHERED,
                   step_unsharded(b, s->class, unit_parameters(u)) * step_unsharded_width(b), 0);

@@ -286,9 +286,7 @@ check_memory(const Plan *plan, const StepResult *r)
         }
         g_assert_cmpint(s->peak_bytes, >, 0);
         g_assert_cmpint(sum, ==, s->peak_bytes);
-        /* The bound on what FSDP1's root holds beside its last backward is not one yet: 3 of these plans */
-        if (plan->spec.framework != PLAN_LLM_FOUNDRY)
-            g_assert_cmpint(s->peak_bytes, <=, s->closed_form_bytes);
+        g_assert_cmpint(s->peak_bytes, <=, s->closed_form_bytes);
         g_assert_cmpint(s->peak_bytes, >=, s->closed_form_bytes - s->closed_form_margin_bytes);
         g_assert_cmpint(s->parameters, >, 0);
         g_assert_cmpint(s->fixed.parameters_bytes, >=, 0);
