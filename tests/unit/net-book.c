@@ -297,6 +297,24 @@ test_overrides_act_on_measured_times(void)
     check_book(b);
 }
 
+static void
+test_all_bytes_count(void)
+{
+    g_test_summary(
+        "two nodes of 8 exchange: half of each buffer leaves its node, also where the measured "
+        "time leaves less room at the capacity");
+    g_autoptr(GError) error = NULL;
+    g_autoptr(ClusterSystem) system = cluster_system_load("dgx-h100", NULL, &error);
+    g_assert_no_error(error);
+    g_autoptr(NetBook) book = book_of(system);
+    NetTime t = net_collective(book, NET_ALL_TO_ALL, pair_of_nodes, 1 << 30);
+    g_assert_cmpfloat(t.nic_bytes, ==, 1 << 29);
+    g_assert_cmpfloat(t.nic_rest_bytes, >, 0);
+    g_assert_cmpfloat(t.nic_rest_bytes, <, 0.2 * t.nic_bytes);
+    double within = t.nic_bytes - t.nic_rest_bytes;
+    g_assert_cmpfloat_with_epsilon(within, net_nic_capacity_Bps(book) * t.time.ns / 1e9, 1.0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -312,5 +330,6 @@ main(int argc, char **argv)
     g_test_add_data_func("/net/book/held-out-sizes-dgx-h100", "dgx-h100", test_held_out_sizes);
     g_test_add_func("/net/book/overrides-act-on-measured-times",
                     test_overrides_act_on_measured_times);
+    g_test_add_func("/net/book/all-bytes-count", test_all_bytes_count);
     return g_test_run();
 }

@@ -225,6 +225,17 @@ static const struct {
 };
 
 static void
+same_links(const StepResult *few, const StepResult *all)
+{
+    for (guint i = 0; i < all->stages->len; i++) {
+        const StepStage *a = &g_array_index(few->stages, StepStage, i);
+        const StepStage *b = &g_array_index(all->stages, StepStage, i);
+        g_assert_cmpfloat_with_epsilon(a->nvlink_bytes, b->nvlink_bytes, 1e-9 * b->nvlink_bytes);
+        g_assert_cmpfloat_with_epsilon(a->nic_bytes, b->nic_bytes, 1e-9 * b->nic_bytes);
+    }
+}
+
+static void
 check_grids(const char *const *overrides)
 {
     Machine m = machine_new("dgx-a100-80g", overrides);
@@ -255,6 +266,7 @@ check_grids(const char *const *overrides)
         g_assert_cmpint(few->time_ns, ==, all->time_ns);
         g_assert_cmpint(few->makespan_ns, ==, all->makespan_ns);
         g_assert_cmpint(few->memory_peak_bytes, ==, all->memory_peak_bytes);
+        same_links(few, all);
     }
     machine_clear(&m);
 }
@@ -262,7 +274,8 @@ check_grids(const char *const *overrides)
 static void
 test_symmetry(void)
 {
-    g_test_summary("one rank of each kind gives the time of every rank, with groups of every kind");
+    g_test_summary(
+        "one rank of each kind gives the time and the links of every rank, with groups of every kind");
     check_grids(NULL);
 }
 

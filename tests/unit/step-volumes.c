@@ -2,11 +2,40 @@
 #include "config.h"
 
 #include "step-expect.h"
+#include "step-record.h"
 
 #include <string.h>
 
+/* Links that carry all of a plan's traffic, on machines where rings run. */
+typedef enum { LINKS_ANY, LINKS_NVLINK, LINKS_NIC } Links;
+
+static double
+total(const Sums *sums)
+{
+    double bytes = 0;
+    for (guint kind = 0; kind < STEP_N_KINDS; kind++)
+        for (guint op = 0; op < NET_N_OPS; op++)
+            if (kind != STEP_PP || op != NET_SEND_RECV)
+                bytes += sums->sent[kind][op];
+    return bytes;
+}
+
+/* What the engine put on the links is the closed forms of all schemes together. */
 static void
-check_case(const Machine *m, const LlmShape *shape, const PlanSpec *spec, const char *what)
+check_links(const char *what, const StepStage *stage, Links links, double expected)
+{
+    double nvlink = links == LINKS_NVLINK ? expected : 0;
+    double nic = links == LINKS_NIC ? expected : 0;
+    if (links != LINKS_ANY && (fabs(stage->nvlink_bytes - nvlink) > 1e-9 * expected ||
+                               fabs(stage->nic_bytes - nic) > 1e-9 * expected))
+        g_error("%s, pipeline rank %d: %.1f bytes over NVLink and %.1f over the network, closed "
+                "forms %.1f and %.1f",
+                what, (int)stage->pp_rank, stage->nvlink_bytes, stage->nic_bytes, nvlink, nic);
+}
+
+static void
+check_case(const Machine *m, const LlmShape *shape, const PlanSpec *spec, Links links,
+           const char *what)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(Plan) plan = NULL;
@@ -20,6 +49,7 @@ check_case(const Machine *m, const LlmShape *shape, const PlanSpec *spec, const 
         expect_rank(shape, plan, rank, &expected, &p2p);
         compare(what, rank, &ran, &expected);
         g_assert_cmpfloat_with_epsilon((double)stage->sent_bytes, p2p, 0.5);
+        check_links(what, stage, links, total(&expected) + p2p);
     }
 }
 
@@ -274,9 +304,8 @@ static const Case cases[] = {
 };
 
 static void
-test_schemes(void)
+check_schemes(const Machine *m, Links links)
 {
-    Machine m = machine_new("dgx-h100", NULL);
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         const Case *c = &cases[i];
         LlmShape shape = c->shape();
@@ -295,8 +324,37 @@ test_schemes(void)
         spec.schedule = NULL;
         if (c->change != NULL)
             c->change(&spec);
-        check_case(&m, &shape, &spec, c->what);
+        check_case(m, &shape, &spec, links, c->what);
     }
+}
+
+static void
+test_schemes(void)
+{
+    Machine m = machine_new("dgx-h100", NULL);
+    check_schemes(&m, LINKS_ANY);
+    machine_clear(&m);
+}
+
+/* Without latency a ring is the fastest algorithm for every size. */
+static void
+test_one_node(void)
+{
+    g_test_summary("in one node all that the closed forms say leaves through the NVLink port");
+    Machine m = tiny_new((const char *const[]){"node.gpus=64", "gpu.peak-fp8=200TFLOPS",
+                                               "node.nvlink-latency=0ns", NULL});
+    check_schemes(&m, LINKS_NVLINK);
+    machine_clear(&m);
+}
+
+static void
+test_one_gpu_a_node(void)
+{
+    g_test_summary("with one GPU a node all that the closed forms say leaves through its NIC");
+    Machine m =
+        tiny_new((const char *const[]){"node.gpus=1", "gpu.peak-fp8=200TFLOPS", "nic.count=1",
+                                       "node.nvlink-latency=0ns", "nic.latency=0ns", NULL});
+    check_schemes(&m, LINKS_NIC);
     machine_clear(&m);
 }
 
@@ -305,5 +363,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/step/volumes/closed-forms-of-every-scheme", test_schemes);
+    g_test_add_func("/step/volumes/links-of-one-node", test_one_node);
+    g_test_add_func("/step/volumes/links-of-one-gpu-a-node", test_one_gpu_a_node);
     return g_test_run();
 }
