@@ -155,10 +155,10 @@ read_overlap(const CliMeasurements *m, guint row, PlanSpec *p)
     gboolean none = cli_measured_has(overlap, "none") || cli_measured_has(overlap, "no overlap") ||
                     overlap[0] == '\0';
     gboolean both = overlaps_data_parallel(m, row);
-    gboolean names = both || cli_measured_has(overlap, "grad") ||
-                     cli_measured_has(overlap, "ddp") || cli_measured_has(overlap, "dp");
+    gboolean names = cli_measured_has(overlap, "grad") || cli_measured_has(overlap, "ddp") ||
+                     cli_measured_has(overlap, "dp");
     if (p->zero < 3) {
-        p->overlap_grad_reduce = !none && names;
+        p->overlap_grad_reduce = both || (!none && names);
         p->overlap_param_gather =
             p->overlap_grad_reduce && p->zero > 0 && (both || cli_measured_has(overlap, "param"));
     }
@@ -210,6 +210,10 @@ static void
 read_experts(const CliMeasurements *m, guint row, PlanSpec *p)
 {
     const char *notes = cli_measurements_text(m, row, "arch_notes");
+    /* Megatron-Bridge's recipes of mixtures cut no expert (expert_tensor_parallel_size 1). */
+    if (p->etp == 0 &&
+        cli_measured_has(cli_measurements_text(m, row, "framework"), "megatron-bridge"))
+        p->etp = 1;
     p->dispatch = dispatch_of(notes, cli_measurements_text(m, row, "overlap"),
                               cli_measurements_text(m, row, "framework"));
     p->capacity_factor = (double)cli_measured_note(notes, "moe-expert-capacity-factor", 0);

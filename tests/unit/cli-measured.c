@@ -132,6 +132,50 @@ columns_say_what_the_framework_does_not(void)
     cli_measured_clear(&r);
 }
 
+static const char bridge_text[] =
+    "id,gpu,gpus,layers,hidden,heads,seq_len,vocab,tp,pp,dp,micro_batch,global_batch,gpus_per_node,"
+    "inter_net,framework,overlap,precision,zero_stage,moe_experts,vpp,ep,sp,gated_mlp,kv_heads,iter_s_any,"
+    "use_for\n"
+    "a,H100,256,94,4096,64,4096,151936,2,8,16,1,2048,8,,Megatron-Bridge / Megatron-Core,"
+    "cuda_graph=None/None; a2a_overlap=True,bf16,1,128,4,32,1,1,4,2.5,time\n"
+    "b,H100,512,96,4096,64,4096,51200,4,8,16,1,2048,8,,NeMo,TP/DP/PP overlap,bf16,1,,4,1,1,0,64,2.5,time\n"
+    "c,V100,64,64,8192,64,1024,50257,1,1,64,1,64,4,\"Omni-Path (nominal 400 Gb/s per node; measured 16-node "
+    "all_reduce 20-80 Gb/s)\",DeepSpeed,,fp16,3,,1,1,0,0,64,2.5,time\n";
+
+static void
+what_recipes_always_do_need_not_be_said(void)
+{
+    CliMeasured r = row_of(bridge_text, 0);
+    g_assert_null(r.skipped);
+    g_assert_true(r.spec.account_for_embedding); /* (94 + 2) / (8 x 4) */
+    g_assert_true(r.spec.account_for_loss);
+    g_assert_true(r.spec.overlap_grad_reduce);
+    g_assert_true(r.spec.overlap_param_gather);
+    g_assert_true(r.spec.overlap_moe);
+    g_assert_false(r.spec.tp_overlap);
+    g_assert_cmpint(r.spec.etp, ==, 1);
+    cli_measured_clear(&r);
+    r = row_of(bridge_text, 1);
+    g_assert_null(r.skipped);
+    g_assert_false(r.spec.account_for_embedding);
+    g_assert_true(r.spec.tp_overlap);
+    g_assert_true(r.spec.overlap_param_gather);
+    cli_measured_clear(&r);
+}
+
+/* Its geometric middle, 40 Gb/s over four cards, and nothing more is lost. */
+static void
+a_measured_network_is_no_nominal_one(void)
+{
+    CliMeasured r = row_of(bridge_text, 2);
+    g_assert_null(r.skipped);
+    g_assert_true(
+        g_ptr_array_find_with_equal_func(r.overrides, "nic.efficiency=1", g_str_equal, NULL));
+    g_assert_true(
+        g_ptr_array_find_with_equal_func(r.overrides, "nic.rate=1250000000Bps", g_str_equal, NULL));
+    cli_measured_clear(&r);
+}
+
 static void
 experts_latents_and_stand_ins_are_read(void)
 {
@@ -247,5 +291,7 @@ main(int argc, char **argv)
                     nanotron_rows_are_of_the_first_rank);
     g_test_add_func("/cli/measured/a-missing-column-or-a-word-for-a-number-is-an-error",
                     a_missing_column_or_a_word_for_a_number_is_an_error);
+    g_test_add_func("/cli/measured/recipes", what_recipes_always_do_need_not_be_said);
+    g_test_add_func("/cli/measured/measured-network", a_measured_network_is_no_nominal_one);
     return g_test_run();
 }
