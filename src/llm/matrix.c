@@ -56,6 +56,14 @@ overlaps(const LlmEmit *e, gint64 parts)
            e->tokens >= parts;
 }
 
+/* TransformerEngine starts all parts and messages of a GEMM in one call from Python (comm_gemm_overlap). */
+static void
+one_call(LlmEmit *e, guint first)
+{
+    for (guint i = first + 1; i < e->ops->len; i++)
+        g_array_index(e->ops, LlmOp, i).same_call = TRUE;
+}
+
 /* A GEMM over all tokens, of which each rank has a shard of `columns`: own shard first, then each as it
  * arrives. */
 static void
@@ -63,6 +71,7 @@ emit_ring(LlmEmit *e, const char *name, CostGemmPass pass, gint64 columns, gint6
 {
     gint64 ranks = e->cut->tp;
     int before = e->last_compute, arrived = -1;
+    guint first = e->ops->len;
     for (gint64 i = 0; i < ranks; i++) {
         int sent = -1;
         if (i + 1 < ranks) {
@@ -74,6 +83,7 @@ emit_ring(LlmEmit *e, const char *name, CostGemmPass pass, gint64 columns, gint6
         llm_emit_matrix(e, name, pass, part_rows(e, i, ranks), in, out, 1);
         arrived = sent;
     }
+    one_call(e, first);
 }
 
 static void
@@ -114,12 +124,14 @@ llm_emit_row_forward(LlmEmit *e, const LlmLinear *linear, gint64 in, gint64 out,
         return;
     }
     int scattered = -1;
+    guint first = e->ops->len;
     for (gint64 i = 0; i < SCATTER_PARTS; i++) {
         gint64 rows = part_rows(e, i, SCATTER_PARTS);
         llm_emit_matrix(e, linear->forward, COST_GEMM_FORWARD, rows, in, out, 1);
         scattered = llm_emit_collective(e, "reduce_scatter", NET_REDUCE_SCATTER,
                                         (double)rows * (double)out * e->element);
     }
+    one_call(e, first);
     llm_emit_join(e, scattered);
 }
 

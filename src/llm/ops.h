@@ -146,6 +146,7 @@ typedef struct {
      * compute op waits for it; an overlapped one is waited for later. */
     int waits[LLM_N_STREAMS - 1];
     double flops; /* 2mnk and the like; 0 for the others */
+    gboolean same_call; /* started by the framework's call for the op before it, with no host time of its own */
 } LlmOp;
 
 /* GArray of LlmOp; caller frees (g_array_unref).

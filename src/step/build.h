@@ -34,6 +34,7 @@ typedef struct {
     guint slot, port; /* the port only of collectives, which are not on the compute slot */
     LlmSegment segment;
     gboolean absent; /* a collective of a group of one: not run, its waits are its followers' */
+    gboolean same_call; /* no launch of its own */
     int waits[LLM_N_STREAMS - 1]; /* indices in the list; -1: none */
 } StepPriced;
 

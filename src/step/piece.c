@@ -146,7 +146,7 @@ step_strand_add(StepBuild *b, SimTemplate *t, StepStrand *s, guint segments)
     guint first = 0, last = 0;
     gboolean any = find_compute(s, segments, &first, &last);
     for (guint i = 0; i < s->list->len; i++)
-        s->unlaunched += is_wanted(s, i, segments);
+        s->unlaunched += is_wanted(s, i, segments) && !priced_at(s, i)->same_call;
     for (guint i = 0; i < s->list->len; i++) {
         if (!is_wanted(s, i, segments))
             continue;

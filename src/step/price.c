@@ -198,7 +198,8 @@ price_collective(StepBuild *b, const StepClass *class, const LlmOp *op, StepPric
 static StepPriced
 price(StepBuild *b, const StepClass *class, const LlmOp *op, StepKind compute_kind)
 {
-    StepPriced priced = {.slot = streams[op->stream].slot, .segment = op->segment};
+    StepPriced priced = {
+        .slot = streams[op->stream].slot, .segment = op->segment, .same_call = op->same_call};
     for (guint w = 0; w < G_N_ELEMENTS(priced.waits); w++)
         priced.waits[w] = op->waits[w];
     if (op->kind == LLM_OP_COLLECTIVE) {

@@ -32,6 +32,24 @@ test_ring_exchange(void)
         "re_gather<25 qkv_dgrad reduce_scatter<27 qkv_wgrad<26 norm_backward<28");
 }
 
+/* Four rings or scatters of a layer's forward are four calls: of its ops all the others start without one. */
+static void
+test_one_call(void)
+{
+    g_test_summary("parts and messages of a GEMM with user buffers are one call of the framework");
+    g_autoptr(LlmShape) shape = shipped("llama3-8b");
+    for (guint overlap = 0; overlap < 2; overlap++) {
+        LlmCut cut = cut_of(shape, 4, TRUE, 8192);
+        cut.tp_overlap = overlap > 0;
+        g_autoptr(GArray) ops = llm_ops(shape, &cut, LLM_PIECE_LAYER, LLM_PASS_FORWARD);
+        guint calls = 0;
+        for (guint i = 0; i < ops->len; i++)
+            calls += !g_array_index(ops, LlmOp, i).same_call;
+        /* norm, qkv, rope, attention, out, sum, norm, up, activation, down, sum; apart, 4 collectives more */
+        g_assert_cmpuint(calls, ==, overlap ? 11 : 15);
+    }
+}
+
 /* Bytes that a rank sends over its tensor-parallel group. */
 static double
 sent_bytes(const LlmShape *shape, const LlmCut *cut, LlmPiece piece, LlmPass pass)
@@ -195,6 +213,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/llm/matrix/ring-exchange", test_ring_exchange);
+    g_test_add_func("/llm/matrix/one-call", test_one_call);
     g_test_add_func("/llm/matrix/overlap-keeps-the-volume", test_same_volume);
     g_test_add_func("/llm/matrix/gathers-in-fp8", test_fp8_gathers);
     g_test_add_func("/llm/matrix/gathers-of-latents", test_latent_gathers);
