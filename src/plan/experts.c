@@ -16,11 +16,14 @@ check_dense(const PlanSpec *spec, const LlmShape *shape, GError **error)
     } needs[] = {
         {"ep", spec->ep > 1},
         {"etp", spec->etp > 1},
+        {"moe-dispatcher", spec->dispatch != LLM_DISPATCH_ALL_TO_ALL},
         {"moe-capacity-factor", spec->capacity_factor > 0},
+        {"moe-pad-to-capacity", spec->pad_to_capacity},
         {"expert-imbalance", spec->expert_imbalance > 0},
         {"expert-histogram", spec->expert_histogram != NULL},
         {"moe-shared-expert-overlap", spec->overlap_shared},
         {"overlap-moe", spec->overlap_moe},
+        {"delay-wgrad", spec->delay_wgrad},
         {"fp8-dispatch", spec->fp8_dispatch},
     };
     for (guint i = 0; i < G_N_ELEMENTS(needs); i++)
@@ -123,6 +126,34 @@ check_overlap(const PlanSpec *spec, GError **error)
     return TRUE;
 }
 
+/* Shards smaller than all data-parallel ranks cut experts over shard size x tp / (ep x etp) ranks. Megatron asserts
+ * that its partial optimizer instances divide the ranks with the same experts, torchtitan that ep divides those of
+ * a shard; elsewhere what does not divide is not cut. */
+static gboolean
+check_shards(const PlanSpec *spec, GPtrArray *remarks, GError **error)
+{
+    gint64 all = spec->dp * spec->cp, experts = spec->ep * spec->etp, common = spec->tp;
+    if (spec->zero == 0 || spec->shard_size == all || spec->shard_size * spec->tp % experts == 0)
+        return TRUE;
+    for (gint64 rest = experts; rest != 0;) { /* Euclid's */
+        gint64 next = common % rest;
+        common = rest;
+        rest = next;
+    }
+    if (spec->framework == PLAN_MEGATRON || spec->framework == PLAN_TORCHTITAN)
+        return plan_refuse(
+            error,
+            "--shard-size: %s cuts experts over shard size x tp / (ep x etp) = " PLAN_D " x " PLAN_D
+            " / " PLAN_D " ranks; write a multiple of " PLAN_D ", or lower --ep",
+            plan_framework_names[spec->framework], spec->shard_size, spec->tp, experts,
+            experts / common);
+    plan_remark(remarks,
+                "shards of " PLAN_D " ranks are less than the ep x etp = " PLAN_D
+                " ranks of a copy of the experts: expert states are not cut",
+                spec->shard_size, experts);
+    return TRUE;
+}
+
 /* --- load -------------------------------------------------------------------------------------- */
 
 /* Tokens of each expert over their mean; NULL: the text is no such list. */
@@ -144,7 +175,7 @@ parse_histogram(const char *text, gint64 experts, GError **error)
         if (end == word || *end != '\0' || !(loads[i] >= 0 && loads[i] < 1e15)) {
             plan_refuse(error,
                         "--expert-histogram: '%.20s' (expert " PLAN_D
-                        ") is no number of tokens; write 0 or more",
+                        ") is no number of tokens; write 0 to 1e15",
                         word, i);
             return NULL;
         }
@@ -163,7 +194,7 @@ parse_histogram(const char *text, gint64 experts, GError **error)
 static double *
 draw_loads(const PlanSpec *spec, gint64 experts)
 {
-    double *loads = g_new(double, experts), sum = 0;
+    double *loads = g_new0(double, experts), sum = 0;
     SimRandom random = sim_random_init((guint64)spec->seed, "expert-load", 0);
     for (gint64 i = 0; i < experts; i++) {
         loads[i] = MAX(1 + spec->expert_imbalance * sim_random_normal(&random), 0);
@@ -236,11 +267,11 @@ plan_resolve_experts(PlanSpec *spec, const LlmShape *shape, GPtrArray *remarks, 
         if (!check_dense(spec, shape, error))
             return FALSE;
         spec->etp = 1;
-        spec->pad_to_capacity = spec->delay_wgrad = FALSE;
         return TRUE;
     }
     if (spec->etp == 0) /* Megatron's default is tp, the others cut experts by ep alone */
         spec->etp = spec->framework == PLAN_MEGATRON ? spec->tp : 1;
     return check_degrees(spec, shape, error) && check_dispatch(spec, shape, error) &&
-           check_overlap(spec, error) && check_load(spec, shape, remarks, error);
+           check_overlap(spec, error) && check_shards(spec, remarks, error) &&
+           check_load(spec, shape, remarks, error);
 }

@@ -17,4 +17,5 @@ libdtsim_a_SOURCES += %D%/activation.c \
 	%D%/modules.c \
 	%D%/offload.c \
 	%D%/optimizer.c \
-	%D%/sharding.c
+	%D%/sharding.c \
+	%D%/unused.c

@@ -13,6 +13,11 @@ check_optimizer_device(const PlanSpec *spec, GError **error)
                                       "--offload-optimizer cpu");
         return TRUE;
     }
+    if (plan_runs_pytorch(spec) && spec->offload_frac > 0 && spec->offload_frac < 1)
+        return plan_refuse(error,
+                           "--offload-fraction: FSDP steps all of its shard in one place, not %g "
+                           "of it; leave it out",
+                           spec->offload_frac);
     if (plan_runs_pytorch(spec) && spec->parameter_device == PLAN_DEVICE_GPU)
         return plan_refuse(error, "--offload-optimizer: FSDP keeps parameters, gradients and "
                                   "optimizer states in one place; add --offload-params cpu");

@@ -195,6 +195,7 @@ plan_new(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem *syste
     plan->remarks = g_ptr_array_new_with_free_func(g_free);
     if (!resolve(plan, error))
         return NULL;
+    plan_remark_unused(spec, &plan->spec, shape->experts > 0, plan->remarks);
     plan->gpus = plan->spec.gpus;
     plan->nodes = (plan->gpus + system->gpus_per_node - 1) / system->gpus_per_node;
     plan->n_stages = plan->spec.pp * plan->spec.vpp;

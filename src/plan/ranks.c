@@ -66,7 +66,8 @@ plan_shard_ranks(const Plan *plan, gboolean expert)
         return shard;
     gint64 copies = s->tp * all / (s->ep * s->etp); /* ranks with the same experts */
     gint64 cut = shard * s->tp / (s->ep * s->etp);
-    return shard == all ? copies : cut >= 1 && copies % cut == 0 ? cut : 1;
+    gboolean divides = shard * s->tp % (s->ep * s->etp) == 0;
+    return shard == all ? copies : divides ? cut : 1;
 }
 
 /* A group whose members are evenly spaced within the stage: so many of them, so far apart, where the first is

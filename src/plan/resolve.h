@@ -37,6 +37,10 @@ gboolean plan_fill_layout(const PlanSpec *spec, gint64 layers, gint64 *ret,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT; /* from spec->layout */
 gint64 *plan_resolve_layers(const PlanSpec *spec, const LlmShape *shape, GError **error);
 
+/* Remarks on what was given and decides nothing (unused.c). */
+void plan_remark_unused(const PlanSpec *given, const PlanSpec *resolved, gboolean experts,
+                        GPtrArray *remarks);
+
 void plan_remark(GPtrArray *remarks, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* Sets PLAN_ERROR_ILLEGAL and returns FALSE. */
 gboolean plan_refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);

@@ -80,17 +80,8 @@ check_units(const PlanSpec *spec, GError **error)
 gboolean
 plan_resolve_sharding(PlanSpec *spec, GPtrArray *remarks, GError **error)
 {
-    gint64 all = spec->dp * spec->cp, experts = spec->ep * spec->etp;
     if (!check_stage(spec, error) || !check_shard(spec, error) || !check_units(spec, error))
         return FALSE;
-    if (spec->zero > 0 && spec->shard_size < all && experts > 1) {
-        gint64 cut = spec->shard_size * spec->tp / experts;
-        if (cut < 1 || (spec->tp * all / experts) % cut != 0)
-            plan_remark(remarks,
-                        "shards of " PLAN_D " ranks are less than the ep x etp = " PLAN_D
-                        " ranks of a copy of the experts: expert states are not cut",
-                        spec->shard_size, experts);
-    }
     if (spec->zero > 1 && spec->reduce == PLAN_REDUCE_LAST && spec->microbatches > 1)
         plan_remark(remarks, "gradients stay whole on every rank until the last microbatch, and "
                              "are cut then");

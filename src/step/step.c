@@ -102,6 +102,23 @@ step_build_clear(StepBuild *b)
     g_ptr_array_unref(b->templates);
 }
 
+/* What only the schedule decides. */
+static gboolean
+check_pairs(const StepBuild *b, GError **error)
+{
+    const PlanSpec *spec = &b->plan->spec;
+    const char *option = spec->offload_activations > 0      ? "offload-activations"
+                         : spec->recompute_microbatches > 0 ? "recompute-microbatches"
+                                                            : NULL;
+    if (!b->has_pairs || option == NULL)
+        return TRUE;
+    g_set_error(error, PLAN_ERROR, PLAN_ERROR_ILLEGAL,
+                "--%s: schedule %s runs a forward and a backward as one, for which frameworks do "
+                "not know it; leave it out, or write another --schedule",
+                option, b->schedule->name);
+    return FALSE;
+}
+
 StepResult *
 step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const NetBook *net,
          const StepOptions *options, GError **error)
@@ -122,6 +139,10 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
     b.busy = step_busy_log_new(&b);
     sim_engine_set_probe(engine, &probe);
     StepResult *result = NULL;
+    if (!check_pairs(&b, error)) {
+        step_build_clear(&b);
+        return NULL;
+    }
     if (sim_engine_run(engine, name_call, &b, error))
         result = step_collect(&b, engine, options);
     else

@@ -236,6 +236,44 @@ test_context(void)
     fixture_refused(&spec, &shape, &system, "need FlashAttention");
 }
 
+/* Experts of 32 ranks, each on ep ranks: their states are cut over shard x tp / ep of them. */
+static void
+test_shard_sizes(void)
+{
+    static const struct {
+        PlanFramework framework;
+        gint64 tp, ep, shard, cut; /* cut 0: refused */
+    } rows[] = {
+        {PLAN_MEGATRON, 1, 4, 16, 4},  {PLAN_MEGATRON, 1, 8, 8, 1},
+        {PLAN_MEGATRON, 1, 8, 4, 0},   {PLAN_TORCHTITAN, 1, 8, 16, 2},
+        {PLAN_TORCHTITAN, 2, 8, 4, 1}, {PLAN_TORCHTITAN, 2, 8, 2, 0},
+        {PLAN_DEEPSPEED, 1, 8, 4, 1},
+    };
+    LlmShape shape = mixtral();
+    ClusterSystem system = fixture_a100();
+
+    g_test_summary("shards smaller than all cut experts over what is left of them beside ep; "
+                   "Megatron and torchtitan refuse where that is no whole number");
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+        PlanSpec spec = plan_spec_for(rows[i].framework);
+        spec.tp = rows[i].tp;
+        spec.dp = 32 / rows[i].tp;
+        spec.ep = rows[i].ep;
+        spec.etp = 1;
+        spec.microbatches = 1;
+        spec.shard_size = rows[i].shard;
+        if (rows[i].cut == 0) {
+            g_autofree char *says = g_strdup_printf("write a multiple of %d, or lower --ep",
+                                                    (int)(rows[i].ep / rows[i].tp));
+            fixture_refused(&spec, &shape, &system, says);
+            continue;
+        }
+        g_autoptr(Plan) plan = fixture_plan(&spec, &shape, &system);
+        g_assert_cmpint(plan_shard_ranks(plan, TRUE), ==, rows[i].cut);
+        g_assert_cmpint(plan_shard_ranks(plan, FALSE), ==, rows[i].shard);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -245,5 +283,6 @@ main(int argc, char **argv)
     g_test_add_func("/plan/experts/nodes-of-a-group", test_nodes);
     g_test_add_func("/plan/experts/refuses-with-advice", test_refused);
     g_test_add_func("/plan/experts/context", test_context);
+    g_test_add_func("/plan/experts/shard-sizes", test_shard_sizes);
     return g_test_run();
 }

@@ -333,6 +333,12 @@ c_fsdp_half(PlanSpec *s)
     s->framework = PLAN_FSDP, s->zero = 3, s->optimizer_device = PLAN_DEVICE_CPU;
 }
 static void
+c_fsdp_share(PlanSpec *s)
+{
+    *s = framework_spec(PLAN_FSDP, 8);
+    s->optimizer_device = s->parameter_device = PLAN_DEVICE_CPU, s->offload_frac = 0.5;
+}
+static void
 c_pcie(PlanSpec *s)
 {
     s->optimizer_device = PLAN_DEVICE_CPU;
@@ -398,6 +404,7 @@ test_refused(void)
         {c_params, "--zero is 1; write --zero 3"},
         {c_params3, "add --offload-optimizer cpu"},
         {c_fsdp_half, "add --offload-params cpu"},
+        {c_fsdp_share, "--offload-fraction: FSDP steps all of its shard in one place"},
         {c_pcie, "the speed of PCIe on dgx-a100-80g is not known"},
         {c_layers, "33 layers and the largest stage has 32"},
         {c_window, "--recompute-microbatches: it says how many are recomputed in full"},

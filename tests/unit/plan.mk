@@ -6,6 +6,7 @@ UNIT_TESTS += %D%/plan-ranks
 UNIT_TESTS += %D%/plan-memory
 UNIT_TESTS += %D%/plan-estimators
 UNIT_TESTS += %D%/plan-sharding
+UNIT_TESTS += %D%/plan-unused
 UNIT_TESTS += %D%/plan-experts
 FUZZ_TARGETS += tests/fuzz/plan-layers
 FUZZ_TARGETS += tests/fuzz/plan-lists

@@ -109,6 +109,33 @@ test_activations(void)
     g_assert_cmpint(time[1][1], >, time[1][0]);
     g_assert_cmpint(time[0][1] - time[0][0], <, (time[1][1] - time[1][0]) / 10);
 }
+static void
+test_pairs(void)
+{
+    g_test_summary("a schedule of pairs takes no activations to the host and recomputes no part of "
+                   "its microbatches: it is refused, not run without");
+    Machine m = tiny_new(NULL);
+    LlmShape shape = shape_dense();
+    PlanSpec plain = spec_of(PLAN_MEGATRON, 1, 8);
+    plain.pp = 2;
+    plain.dp = 4;
+    plain.schedule = "dualpipe";
+    PlanSpec specs[] = {plain, plain, plain};
+    specs[1].offload_activations = 1;
+    specs[2].recompute = LLM_RECOMPUTE_FULL;
+    specs[2].recompute_microbatches = 1;
+    const char *const says[] = {NULL, "--offload-activations: schedule dualpipe",
+                                "--recompute-microbatches: schedule dualpipe"};
+    for (guint i = 0; i < G_N_ELEMENTS(specs); i++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(StepResult) r = machine_run(&m, &shape, &specs[i], NULL, NULL, NULL, &error);
+        g_assert_true((r != NULL) == (says[i] == NULL));
+        if (says[i] != NULL)
+            g_assert_true(g_str_has_prefix(error->message, says[i]));
+    }
+    machine_clear(&m);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -116,5 +143,6 @@ main(int argc, char **argv)
     g_test_add_func("/step/offload/offloaded-optimizer", test_offloaded_optimizer);
     g_test_add_func("/step/offload/states-and-parameters-on-drives", test_nvme);
     g_test_add_func("/step/offload/offloaded-activations", test_activations);
+    g_test_add_func("/step/offload/pairs-refuse", test_pairs);
     return g_test_run();
 }
