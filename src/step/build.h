@@ -33,9 +33,10 @@ typedef struct {
     guint32 tag;
     guint slot, port; /* the port only of collectives, which are not on the compute slot */
     LlmSegment segment;
-    gboolean absent; /* a collective of a group of one: not run, its waits are its followers' */
+    gboolean absent;    /* a collective of a group of one: not run, its waits are its followers' */
     gboolean same_call; /* no launch of its own */
     int waits[LLM_N_STREAMS - 1]; /* indices in the list; -1: none */
+    int read; /* what the host reads, and so waits for, before it launches this; -1: nothing */
 } StepPriced;
 
 #define STEP_N_RECOMPUTES (LLM_RECOMPUTE_FULL + 1)
@@ -76,9 +77,10 @@ typedef struct {
     struct StepMemoryLog *memory; /* owned */
     struct StepBusyLog *busy;     /* owned */
     struct StepLinks *links;      /* owned, [pp]: of the first column of ranks */
-    guint32 wire_tag, sync_tag, launch_tag;
+    guint32 wire_tag, sync_tag, launch_tag, read_tag;
     gboolean has_pairs; /* in the schedule: tokens that run as one */
-    guint *in_flight; /* [stages] microbatches between F and B at most; NULL: recompute_microbatches is 0 */
+    guint *
+        in_flight; /* [stages] microbatches between F and B at most; NULL: recompute_microbatches is 0 */
 } StepBuild;
 
 /* step.c: empty tables; what builds them is below. */

@@ -133,6 +133,21 @@ add_blocking(StepBuild *b, SimTemplate *t, StepStrand *s, guint segments)
     }
 }
 
+/* Before it launches this op the host waits for what it reads. What it launched until then is charged now: it
+ * cannot run ahead of it. Returns the host's op. */
+static guint
+add_read(StepBuild *b, SimTemplate *t, StepStrand *s, const StepPriced *op, guint launched)
+{
+    launched = MIN(launched, s->unlaunched);
+    SimWork launches = step_work((double)b->plan->system->launch_ns * launched);
+    sim_template_add(t, STEP_SLOT_HOST, launches, b->launch_tag);
+    SimWork sync = step_work((double)b->plan->system->sync_ns);
+    guint read = sim_template_add(t, STEP_SLOT_HOST, sync, b->read_tag);
+    wait_for(s, t, read, (guint)op->read, FALSE);
+    s->unlaunched -= launched;
+    return read;
+}
+
 /* The host launches kernels one after the other and runs ahead of the GPU, as far as no synchronise
  * stops it.  A list starts when the host is done with the one before, and ends not before all of its
  * own kernels are launched: so small kernels take the host's time, large ones their own. */
@@ -143,7 +158,7 @@ step_strand_add(StepBuild *b, SimTemplate *t, StepStrand *s, guint segments)
         add_blocking(b, t, s, segments);
         return;
     }
-    guint first = 0, last = 0;
+    guint first = 0, last = 0, launched = s->unlaunched;
     gboolean any = find_compute(s, segments, &first, &last);
     for (guint i = 0; i < s->list->len; i++)
         s->unlaunched += is_wanted(s, i, segments) && !priced_at(s, i)->same_call;
@@ -151,7 +166,8 @@ step_strand_add(StepBuild *b, SimTemplate *t, StepStrand *s, guint segments)
         if (!is_wanted(s, i, segments))
             continue;
         const StepPriced *op = priced_at(s, i);
-        guint host = 0;
+        guint host = 0, read = op->read >= 0 ? add_read(b, t, s, op, launched) : 0;
+        launched = (op->read >= 0 ? 0 : launched) + !op->same_call;
         if (any && i == last) {
             SimWork launches = step_work((double)b->plan->system->launch_ns * s->unlaunched);
             host = sim_template_add(t, STEP_SLOT_HOST, launches, b->launch_tag);
@@ -159,6 +175,8 @@ step_strand_add(StepBuild *b, SimTemplate *t, StepStrand *s, guint segments)
         }
         place(s, i, sim_template_add(t, op->slot, op->work, op->tag));
         add_waits(s, t, i);
+        if (op->read >= 0)
+            sim_template_wait_op(t, s->indices[i], read);
         if (any && i == last)
             sim_template_wait_op(t, s->indices[i], host);
         if (any && i == first && first != last)

@@ -198,8 +198,10 @@ price_collective(StepBuild *b, const StepClass *class, const LlmOp *op, StepPric
 static StepPriced
 price(StepBuild *b, const StepClass *class, const LlmOp *op, StepKind compute_kind)
 {
-    StepPriced priced = {
-        .slot = streams[op->stream].slot, .segment = op->segment, .same_call = op->same_call};
+    StepPriced priced = {.slot = streams[op->stream].slot,
+                         .segment = op->segment,
+                         .same_call = op->same_call,
+                         .read = -1};
     for (guint w = 0; w < G_N_ELEMENTS(priced.waits); w++)
         priced.waits[w] = op->waits[w];
     if (op->kind == LLM_OP_COLLECTIVE) {
@@ -212,6 +214,47 @@ price(StepBuild *b, const StepClass *class, const LlmOp *op, StepKind compute_ki
         priced.tag = step_tag(b, op->name, compute_kind, time.basis, time.error_frac, TRUE);
     }
     return priced;
+}
+
+/* The last op with one of two names in [from, end); -1: none. */
+static int
+last_named(const GArray *ops, guint from, const char *name, const char *other)
+{
+    int found = -1;
+    for (guint i = from; i < ops->len; i++) {
+        const char *at = g_array_index(ops, LlmOp, i).name;
+        if (strcmp(at, name) == 0 || strcmp(at, other) == 0)
+            found = (int)i;
+    }
+    return found;
+}
+
+/* How many tokens each expert got decides the shape of what follows, unless experts are padded: the host reads it
+ * (SPEC.md 7.6). Megatron's dispatchers: all-to-all, when the counts are gathered and before the exchange, which
+ * they split; all-gather, when the map of all tokens is there and before they are sorted; without an exchange,
+ * before the matrices. DeepEP's kernels tell the host while they run. */
+static void
+find_reads(const LlmCut *cut, const GArray *ops, GArray *list)
+{
+    gboolean gathers = cut->dispatch == LLM_DISPATCH_ALL_GATHER;
+    gboolean padded = cut->capacity_factor > 0 && cut->pad_to_capacity;
+    int top_k = last_named(ops, 0, "top_k", "top_k");
+    if (padded || cut->dispatch == LLM_DISPATCH_FLEX || top_k < 0)
+        return;
+    int read = gathers ? last_named(ops, (guint)top_k, "dispatch", "dispatch_probs")
+                       : last_named(ops, (guint)top_k, "expert_counts", "expert_counts");
+    int counts = MAX(read, top_k);
+    for (guint i = (guint)counts + 1; i < ops->len; i++) {
+        const LlmOp *op = &g_array_index(ops, LlmOp, i);
+        gboolean exchange =
+            op->kind == LLM_OP_COLLECTIVE &&
+            (op->collective.group == LLM_GROUP_EP || op->collective.group == LLM_GROUP_ETP);
+        if (exchange || strcmp(op->name, "expert_up") == 0 ||
+            (gathers && op->stream == LLM_STREAM_COMPUTE)) {
+            g_array_index(list, StepPriced, i).read = counts;
+            return;
+        }
+    }
 }
 
 const GArray *
@@ -231,6 +274,8 @@ step_priced(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recompu
         g_array_append_val(list, priced);
         class->flops[piece][recompute][pass] += op->flops;
     }
+    if (pass == LLM_PASS_FORWARD || pass == LLM_PASS_RECOMPUTE)
+        find_reads(&cut, ops, list);
     return *place = list;
 }
 

@@ -167,6 +167,7 @@ step_build_programs(StepBuild *b)
     b->wire_tag = step_tag(b, "pipeline_message", STEP_PP, message.basis, message.error_frac, TRUE);
     b->launch_tag = step_tag(b, "kernel_launch", STEP_HOST, COST_MODELLED, 0.3, TRUE);
     b->sync_tag = step_tag(b, "p2p_sync", STEP_HOST, COST_MODELLED, 0.5, TRUE);
+    b->read_tag = step_tag(b, "token_count_sync", STEP_HOST, COST_MODELLED, 0.5, TRUE);
     b->has_pairs = has_pairs(b->schedule);
     b->in_flight = step_most_in_flight(b);
     for (guint i = 0; i < b->classes->len; i++)

@@ -218,8 +218,8 @@ static const struct {
     {1, 1, 6, 4, 8, 0, 0, 1, LLM_DISPATCH_FLEX, LLM_CP_A2A, NULL},
     {2, 1, 4, 4, 4, 2, 0, 1, LLM_DISPATCH_ALL_GATHER, LLM_CP_P2P, NULL},
     {4, 2, 6, 1, 4, 2, 0, 2, LLM_DISPATCH_ALL_TO_ALL, LLM_CP_P2P, NULL},
-    {1, 2, 12, 1, 4, 0, 3, 1, LLM_DISPATCH_ALL_TO_ALL, LLM_CP_P2P, NULL},
-    {1, 2, 16, 1, 8, 0, 4, 1, LLM_DISPATCH_FLEX, LLM_CP_P2P, "dualpipe"},
+    {1, 2, 12, 1, 4, 0, 4, 1, LLM_DISPATCH_ALL_TO_ALL, LLM_CP_P2P, NULL},
+    {1, 2, 16, 1, 8, 0, 8, 1, LLM_DISPATCH_FLEX, LLM_CP_P2P, "dualpipe"},
     {1, 2, 4, 2, 8, 0, 0, 2, LLM_DISPATCH_ALL_TO_ALL, LLM_CP_P2P, "interleaved_ep_overlap"},
     {1, 3, 4, 2, 4, 0, 0, 1, LLM_DISPATCH_ALL_TO_ALL, LLM_CP_P2P, NULL},
 };

@@ -1,6 +1,7 @@
 UNIT_TESTS += \
 	%D%/step-exposed \
 	%D%/step-grid \
+	%D%/step-host \
 	%D%/step-memory \
 	%D%/step-path \
 	%D%/step-offload \
