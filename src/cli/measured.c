@@ -165,9 +165,10 @@ gboolean
 cli_measured_read(const CliMeasurements *m, guint row, CliMeasured *ret_measured, GError **error)
 {
     CliMeasured r = {0};
-    gint64 gpus_per_node;
+    gint64 gpus_per_node, tp;
     if (!read_results(m, row, &r, error) ||
-        !cli_measurements_int(m, row, "gpus_per_node", 8, &gpus_per_node, error))
+        !cli_measurements_int(m, row, "gpus_per_node", 8, &gpus_per_node, error) ||
+        !cli_measurements_int(m, row, "tp", 1, &tp, error))
         return FALSE;
     const char *why = refusal(m, row);
     r.overrides = g_ptr_array_new_with_free_func(g_free);
@@ -176,8 +177,8 @@ cli_measured_read(const CliMeasurements *m, guint row, CliMeasured *ret_measured
         : isnan(r.measured_s) && isnan(r.measured_gb) && !r.measured_oom
             ? g_strdup("nothing measured")
             : cli_measured_hardware(cli_measurements_text(m, row, "gpu"), MAX(gpus_per_node, 1),
-                                    cli_measurements_text(m, row, "inter_net"), &r.system,
-                                    r.overrides, &r.stand_in);
+                                    cli_measurements_text(m, row, "inter_net"), MAX(tp, 1),
+                                    &r.system, r.overrides, &r.stand_in);
     if (r.skipped == NULL && r.stand_in)
         r.measured_s = NAN;
     if (r.skipped == NULL && isnan(r.measured_s) && isnan(r.measured_gb) && !r.measured_oom)

@@ -52,9 +52,11 @@ gboolean cli_measurements_int(const CliMeasurements *m, guint row, const char *c
                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The hardware's words as a shipped system with overrides; NULL or why there is none (caller frees).
- * `ret_stand_in`: of the GPU only its memory is known. */
+ * `lanes`: collectives that leave a node side by side, one for each tensor-parallel rank; a rate that was measured
+ * is that of one. `ret_stand_in`: of the GPU only its memory is known. */
 char *cli_measured_hardware(const char *gpu, gint64 gpus_per_node, const char *network,
-                            char **ret_system, GPtrArray *overrides, gboolean *ret_stand_in);
+                            gint64 lanes, char **ret_system, GPtrArray *overrides,
+                            gboolean *ret_stand_in);
 /* "8x 200 Gb/s HDR per node", "800 Gb/s per node", "400 Gb/s per GPU": bytes per second of a whole node; 0
  * when the text does not say. `ret_cards`: how many cards, 0 when it does not say. */
 gint64 cli_measured_network(const char *text, gint64 gpus_per_node, gint64 *ret_cards);

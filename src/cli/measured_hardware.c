@@ -87,7 +87,7 @@ cards_at(const char *p, gint64 *ret_cards, gint64 *ret_rate)
     return TRUE;
 }
 
-/* "measured 16-node all_reduce 23-57 Gb/s": what all cards of a node gave a collective, losses and all; the
+/* "measured 16-node all_reduce 23-57 Gb/s": what one collective got of a node's cards, losses and all; the
  * geometric middle of a range. 0: nobody measured. */
 static gint64
 measured_rate(const char *text)
@@ -144,8 +144,8 @@ dealt_out(gint64 cards, gint64 gpus)
 }
 
 char *
-cli_measured_hardware(const char *gpu, gint64 gpus_per_node, const char *network, char **ret_system,
-                      GPtrArray *overrides, gboolean *ret_stand_in)
+cli_measured_hardware(const char *gpu, gint64 gpus_per_node, const char *network, gint64 lanes,
+                      char **ret_system, GPtrArray *overrides, gboolean *ret_stand_in)
 {
     const Hardware *found = hardware_find(gpu);
     if (found == NULL || found->system == NULL)
@@ -161,8 +161,8 @@ cli_measured_hardware(const char *gpu, gint64 gpus_per_node, const char *network
     if (gpus_per_node > 8) /* only the DGX-2 has more, behind switches */
         g_ptr_array_add(overrides, g_strdup("node.link=nvswitch"));
     gint64 total = cli_measured_network(network, gpus_per_node, &cards);
-    gint64 measured = measured_rate(network);
-    if (measured > 0) {
+    gint64 measured = lanes * measured_rate(network);
+    if (measured > 0 && (total == 0 || measured < total)) {
         total = measured;
         g_ptr_array_add(overrides, g_strdup("nic.efficiency=1"));
     }

@@ -140,6 +140,8 @@ static const char bridge_text[] =
     "cuda_graph=None/None; a2a_overlap=True,bf16,1,128,4,32,1,1,4,2.5,time\n"
     "b,H100,512,96,4096,64,4096,51200,4,8,16,1,2048,8,,NeMo,TP/DP/PP overlap,bf16,1,,4,1,1,0,64,2.5,time\n"
     "c,V100,64,64,8192,64,1024,50257,1,1,64,1,64,4,\"Omni-Path (nominal 400 Gb/s per node; measured 16-node "
+    "all_reduce 20-80 Gb/s)\",DeepSpeed,,fp16,3,,1,1,0,0,64,2.5,time\n"
+    "d,V100,64,64,8192,64,1024,50257,2,1,32,1,64,4,\"Omni-Path (nominal 400 Gb/s per node; measured 16-node "
     "all_reduce 20-80 Gb/s)\",DeepSpeed,,fp16,3,,1,1,0,0,64,2.5,time\n";
 
 static void
@@ -163,7 +165,8 @@ what_recipes_always_do_need_not_be_said(void)
     cli_measured_clear(&r);
 }
 
-/* Its geometric middle, 40 Gb/s over four cards, and nothing more is lost. */
+/* Its geometric middle, 40 Gb/s over four cards, and nothing more is lost; what two collectives get side by side is
+ * twice as much. */
 static void
 a_measured_network_is_no_nominal_one(void)
 {
@@ -173,6 +176,10 @@ a_measured_network_is_no_nominal_one(void)
         g_ptr_array_find_with_equal_func(r.overrides, "nic.efficiency=1", g_str_equal, NULL));
     g_assert_true(
         g_ptr_array_find_with_equal_func(r.overrides, "nic.rate=1250000000Bps", g_str_equal, NULL));
+    cli_measured_clear(&r);
+    r = row_of(bridge_text, 3);
+    g_assert_true(
+        g_ptr_array_find_with_equal_func(r.overrides, "nic.rate=2500000000Bps", g_str_equal, NULL));
     cli_measured_clear(&r);
 }
 
