@@ -15,6 +15,8 @@ struct CostBook {
     CostMemoryTable *memory;               /* NULL: no table */
 };
 
+/* Bytes per second of a kernel that was not measured. */
+double cost_memory_rate(const ClusterSystem *system, CostMemoryKernel kernel);
 /* A measured time on the system as asked for: `ns` times what the overrides change by the model
  * (`ratio`); exactly `ns` where they change nothing. */
 CostTime cost_measured_time(double ns, double ratio);

@@ -25,6 +25,8 @@
 #define ERROR_BORROWED 0.15
 #define ERROR_GUESSED 0.25
 #define ERROR_MISALIGNED 0.20
+/* Of rows less a cast that was measured with them. */
+#define ERROR_LESS_CAST 0.05
 /* Of grouped ones against published figures (tests/data/cost/grouped.tsv). */
 #define ERROR_GROUPED 0.15
 /* Without any table: share of the roofline that large GEMMs reach on measured GPUs. */
@@ -137,6 +139,10 @@ cost_gemm(const CostBook *book, const CostGemm *g)
     if (find_measured(book, g, &measured)) {
         CostTime time = cost_measured_time(measured, change_since_measured(book, g));
         time.ns = MAX(time.ns, MIN(measured, (double)book->system->kernel_floor_ns));
+        if (book->gemm[g->dtype] && cost_gemm_table_less_cast(book->gemm[g->dtype])) {
+            time.basis = MAX(time.basis, COST_INTERPOLATED);
+            time.error_frac = hypot(time.error_frac, ERROR_LESS_CAST);
+        }
         return time;
     }
     CostTime time = estimate(book, g);

@@ -49,6 +49,12 @@ copy_rate(const ClusterSystem *system)
     return (double)system->memory_Bps * system->memory_efficiency;
 }
 
+double
+cost_memory_rate(const ClusterSystem *system, CostMemoryKernel kernel)
+{
+    return copy_rate(system) * kernels[kernel].factor;
+}
+
 CostTime
 cost_memory(const CostBook *book, CostMemoryKernel kernel, double bytes)
 {
@@ -62,8 +68,8 @@ cost_memory(const CostBook *book, CostMemoryKernel kernel, double bytes)
         if (changed.basis != COST_MEASURED)
             time = changed;
     } else {
-        double rate = copy_rate(book->system) * kernels[kernel].factor;
-        time = (CostTime){bytes / rate * 1e9, COST_MODELLED, ERROR_MODELLED};
+        time = (CostTime){bytes / cost_memory_rate(book->system, kernel) * 1e9, COST_MODELLED,
+                          ERROR_MODELLED};
     }
     time.ns = MAX(time.ns, floor_ns);
     return time;

@@ -33,7 +33,7 @@ read_row(const ConfTable *table, guint i, double *ret_tflops)
 }
 
 /* An SXM A100 has 400 W where the PCIe card of the measurements has 300 W: 4 to 25 % faster. The H800 runs the
- * GEMMs of an H100, by another library than the table's. */
+ * GEMMs of an H100, by another library than the table's, which adds up in fp32 as it scales. */
 static void
 test_published(void)
 {
