@@ -144,6 +144,12 @@ static void
 model_details(const LlmShape *m, GString *out)
 {
     LlmParameters p = llm_parameters(m);
+    g_string_append_printf(out, "parameters: %s", report_grouped((double)p.total).text);
+    if (p.active != p.total) {
+        g_string_append_printf(out, ", of which a token meets %s",
+                               report_grouped((double)p.active).text);
+    }
+    g_string_append_c(out, '\n');
     if (m->experts > 0) {
         g_string_append_printf(out,
                                "experts: in " G " of " G
