@@ -169,6 +169,31 @@ test_latent(void)
     }
 }
 
+/* Llama 3 8B over 16 ranks, n = 8192 / 16 = 512 tokens: h = 4096, f = 14336, keys and values 2 x 1024. While the
+ * core runs, two hidden states and three of f that are kept later are not there yet. The ring holds keys, values
+ * and a partial output of each step; gathered keys and values are there twice, backward with their gradients. */
+static void
+test_workspace(void)
+{
+    g_test_summary("what the core holds of other ranks' keys and values, by hand");
+    g_autoptr(LlmShape) shape = shipped("llama3-8b");
+    LlmCut cut = cut_of(shape, 1, FALSE, 8192);
+    double row = 2.0 * 512, hidden = 4096 * row, later = 2 * hidden + 3 * 14336 * row;
+    double kv = 2048 * row, sums = 512.0 * 32 * 4 * (128 + 1);
+    cut.cp = 16;
+    g_assert_cmpfloat(llm_workspace_bytes(shape, &cut, LLM_PIECE_LAYER, LLM_PASS_FORWARD), ==,
+                      16 * (kv + hidden) - later);
+    cut.cp_kind = LLM_CP_ALL_GATHER;
+    g_assert_cmpfloat(llm_workspace_bytes(shape, &cut, LLM_PIECE_LAYER, LLM_PASS_FORWARD), ==,
+                      2 * 16 * kv - later);
+    /* Beside it gradients of the output, of q, k and v, of the middle; those of q are summed in fp32. */
+    g_assert_cmpfloat(llm_workspace_bytes(shape, &cut, LLM_PIECE_LAYER, LLM_PASS_BACKWARD), ==,
+                      3 * 16 * kv + sums + 2 * hidden + 6144 * row - later);
+    cut.cp_kind = LLM_CP_A2A; /* two of q, k and v: less than what comes later */
+    g_assert_cmpfloat(llm_workspace_bytes(shape, &cut, LLM_PIECE_LAYER, LLM_PASS_FORWARD), ==,
+                      2 * hidden);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -178,5 +203,6 @@ main(int argc, char **argv)
     g_test_add_func("/llm/context/steps-of-a-ring", test_steps);
     g_test_add_func("/llm/context/ranks-share-the-work", test_work);
     g_test_add_func("/llm/context/latent-attention", test_latent);
+    g_test_add_func("/llm/context/workspace", test_workspace);
     return g_test_run();
 }
