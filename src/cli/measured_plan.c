@@ -201,6 +201,11 @@ read_numbers(const CliMeasurements *m, guint row, PlanSpec *p)
                                     cli_measured_has(precision, "fp8 all-gather"));
     /* Megatron's own fusion casts the logits to fp32 all the same, TransformerEngine's does not. */
     p->fused_loss = p->fused_loss || cli_measured_says(notes, "cross-entropy-fusion-impl", "te");
+    /* torchtitan of the time of torch 2.9 compiles its loss as well (compile.components), that of 2.7 its layers. */
+    if (p->framework == PLAN_TORCHTITAN &&
+        cli_measured_has(cli_measurements_text(m, row, "framework"), "torch.compile") &&
+        cli_measured_has(cli_measurements_text(m, row, "source_note"), "torch 2.9"))
+        p->fused_loss = TRUE;
     if (cli_measured_says(notes, "no-gradient-accumulation-fusion", "true") ||
         p->framework == PLAN_DEEPSPEED)
         p->gradient_fusion = FALSE;
