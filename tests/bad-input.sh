@@ -133,6 +133,30 @@ told --offload-params cpu
 told --offload-optimizer nvme
 told --offload-fraction 0.5
 told --fragmentation 2
+told --fragmentation -0.1
+told --framework ''
+told --cp 8 --model llama3-8b --gpus 8 --seq-length 8200
+told --cp 16 --cp-comm-type a2a --model llama3-8b --gpus 16
+told --shard-size 3 --fsdp --model llama3-8b --gpus 8
+told --model mixtral-8x7b --gpus 8 --etp 3
+told --model mixtral-8x7b --gpus 8 --ep 7
+told --model mixtral-8x7b --gpus 8 --moe-dispatcher pigeon
+told --model mixtral-8x7b --gpus 8 --moe-capacity-factor -1
+told --model llama3-8b --gpus 8 --moe-capacity-factor 1
+told --model mixtral-8x7b --gpus 8 --expert-imbalance 1e30
+told --model mixtral-8x7b --gpus 8 --expert-histogram 1,1,-1,1,1,1,1,1
+told --model mixtral-8x7b --gpus 8 --expert-histogram 0,0,0,0,0,0,0,0
+told --model mixtral-8x7b --gpus 8 --expert-histogram 1e300,1,1,1,1,1,1,1
+told --model mixtral-8x7b --gpus 8 --expert-histogram ''
+told --model llama3-8b --gpus 8 --fp8-dispatch
+told --offload-optimizer cpu --offload-fraction 1.5
+told --offload-optimizer tape
+told --offload-activations 97
+told --fsdp --unit-layers 0
+told --recompute selective --recompute-modules ''
+told --recompute full --recompute-microbatches 0
+told --recompute full --recompute-method block --recompute-stages 1,2
+told --seed -1
 told --clip nan
 told --clip -1
 # plans that cannot be
@@ -191,6 +215,15 @@ told --microbatches 2 --trace ''
 told --microbatches 2 --trace /dev/full
 told --plot picture.pdf
 told --microbatches 2 --plot nosuch/picture.svg
+told memory --timeline ''
+told memory --timeline nosuch/line.tsv
+told memory --timeline folder
+told memory --timeline /dev/full
+told memory --plot picture.pdf
+told memory --plot nosuch/picture.svg
+told memory --timeline line.tsv --rank 99
+told memory --timeline line.tsv --rank -1
+told memory --rank 0
 # schedules
 told --schedule nosuch
 told --schedule ''

@@ -6,9 +6,11 @@
 #include "report/gantt.h"
 #include "report/timeline.h"
 
+enum { ALL_RANKS = G_MININT };
+
 typedef struct {
     char *timeline, *plot;
-    gint64 rank; /* pipeline rank; < 0: all */
+    gint64 rank; /* pipeline rank, or ALL_RANKS */
     gboolean no_advice;
 } Wish;
 
@@ -26,7 +28,7 @@ wish_check(const Wish *w, gint64 pp, GError **error)
     if (w->timeline != NULL && w->timeline[0] == '\0')
         g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
                             "--timeline: is empty; write --timeline FILE");
-    else if (w->rank >= pp || w->rank < -1)
+    else if (w->rank >= pp || (w->rank < 0 && w->rank != ALL_RANKS))
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
                     "--rank: there is no pipeline rank %" G_GINT64_FORMAT
                     "; write 0 to %" G_GINT64_FORMAT,
@@ -73,7 +75,7 @@ static int
 memory_run(int argc, char **argv, GError **error)
 {
     g_autoptr(CliScenario) s = cli_scenario_new();
-    g_auto(Wish) w = {.rank = -1};
+    g_auto(Wish) w = {.rank = ALL_RANKS};
     const GOptionEntry own[] = {
         {"timeline", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_FILENAME, &w.timeline,
          "Memory over time as TSV: a line each change", "FILE"},
