@@ -43,7 +43,8 @@ typedef struct {
     gint64 vocab_padded;
     gboolean fused_kernels; /* bias+GELU, scale+mask+softmax, bias+dropout+add in one */
     gboolean fused_loss;    /* cross-entropy that keeps no fp32 copy of the logits */
-    gboolean log_softmax;   /* not fused: PyTorch's own over fp32 logits, each step in a tensor of its own */
+    gboolean
+        log_softmax; /* not fused: PyTorch's own over fp32 logits, each step in a tensor of its own */
     gboolean
         tp_overlap; /* TransformerEngine's user buffers (SPEC.md 7.4): ring exchange and bulk */
 
@@ -146,7 +147,8 @@ typedef struct {
      * compute op waits for it; an overlapped one is waited for later. */
     int waits[LLM_N_STREAMS - 1];
     double flops; /* 2mnk and the like; 0 for the others */
-    gboolean same_call; /* started by the framework's call for the op before it, with no host time of its own */
+    gboolean
+        same_call; /* started by the framework's call for the op before it, with no host time of its own */
 } LlmOp;
 
 /* GArray of LlmOp; caller frees (g_array_unref).
