@@ -14,7 +14,8 @@
  * This is the simulated peak to the byte where nothing runs beside the compute that allocates.  What does is
  * bounded from above and added, and the sum is the margin within which the simulated peak lies below:
  *   gathered units   all of the rank, when they are kept for the backward; else the kept ones, and of the others
- *                    one in use, `prefetch` ahead of it, and those that are recomputed with it
+ *                    one in use, `prefetch` ahead of it, and those that are recomputed with it; and the buffer that
+ *                    one of them is copied out of
  *   full gradients   all of the rank when reductions may lag behind; else those of one unit and its copy
  *   pairs whose layers interleave hold at most what both hold; activations on the host are not missing here */
 #include "config.h"
@@ -205,8 +206,9 @@ most_gathered(const StepBuild *b, guint pp_rank, gboolean pairs)
     if (spec->zero != 3)
         return 0;
     Units u = units_of(b, pp_rank, step_gathered_bytes);
+    gint64 buffer = step_copies_units(b) ? MAX(u.most, u.kept) : 0; /* copied out of */
     if (!spec->reshard_after_forward)
-        return u.all + u.kept;
+        return u.all + u.kept + buffer;
     gint64 unit = MAX(spec->unit_layers, 1);
     gint64 together = 1 + (plan_recompute_unit(b->plan) - 1 + unit - 1) / unit;
     gint64 ahead = spec->prefetch_units * u.most;
@@ -214,8 +216,8 @@ most_gathered(const StepBuild *b, guint pp_rank, gboolean pairs)
         ahead = u.most + spec->prefetch_elements * plan_parameter_bytes(b->plan);
     /* A unit may be gathered anew before its last use is over; all units of a pair are there at once. */
     if (pairs)
-        return u.all + ahead + (ahead > 0 ? 2 : 1) * u.kept;
-    return together * u.most + ahead + (ahead > 0 ? 2 : 1) * u.kept;
+        return u.all + buffer + ahead + (ahead > 0 ? 2 : 1) * u.kept;
+    return together * u.most + buffer + ahead + (ahead > 0 ? 2 : 1) * u.kept;
 }
 
 static gint64

@@ -168,15 +168,21 @@ part_of(const StepSharding *s, const StepShard *shard, ScheduleToken token, guin
     return part;
 }
 
-/* Reading and writing of what was gathered, from the buffer to the parameters. */
-static void
-add_copy_out(StepSharding *s, SimTemplate *t, StepParameters parameters)
+/* Reading and writing of what was gathered, from the buffer to the parameters, which are there beside each other.
+ * FSDP2 keeps the buffer of a forward until the next unit is copied out; returns its bytes where they are. */
+static gint64
+add_copy_out(StepSharding *s, SimTemplate *t, StepParameters parameters, gboolean forward)
 {
     StepBuild *b = s->b;
     gint64 n = step_unsharded(b, s->class, parameters);
     double bytes = (double)(n * (plan_gather_bytes(b->plan) + plan_parameter_bytes(b->plan)));
-    if (n > 0)
-        step_add_memory(b, t, "gather_copy_out", STEP_DP, COST_COPY, bytes, FALSE);
+    if (n <= 0)
+        return 0;
+    guint op = step_add_memory(b, t, "gather_copy_out", STEP_DP, COST_COPY, bytes, FALSE);
+    gint64 buffer = n * plan_gather_bytes(b->plan);
+    gboolean stays = forward && b->plan->spec.framework != PLAN_DEEPSPEED;
+    step_mark(b, t, op, STEP_MEMORY_GATHERED, buffer, stays ? 0 : -buffer);
+    return stays ? buffer : 0;
 }
 
 static void
@@ -193,15 +199,18 @@ part_template(StepSharding *s, const StepShard *shard, ScheduleToken token, guin
     SimTemplate *t = sim_template_new();
     StepPart part = part_of(s, shard, token, unit);
     const StepUnit *u = unit == WHOLE ? NULL : unit_at(shard, unit);
+    gint64 buffer = 0;
     if (flags & PART_COPIES_OUT)
-        add_copy_out(s, t, u->moved);
+        buffer = add_copy_out(s, t, u->moved, token.kind == SCHEDULE_F);
     guint first = sim_template_n_ops(t);
     step_add_part(b, t, s->class, &part);
     guint last = sim_template_n_ops(t) - 1;
     while (sim_template_slot(t, first) != STEP_SLOT_COMPUTE) /* the host runs ahead */
         first++;
-    while (sim_template_slot(t, last) != STEP_SLOT_COMPUTE) /* what travels from here on needs no parameters */
+    while (sim_template_slot(t, last) !=
+           STEP_SLOT_COMPUTE) /* what travels from here on needs no parameters */
         last--;
+    step_mark(b, t, last, STEP_MEMORY_GATHERED, 0, -buffer);
     if (flags & PART_HOLDS)
         step_mark(b, t, first, STEP_MEMORY_GATHERED,
                   step_unsharded(b, s->class, unit_parameters(u)) * step_unsharded_width(b), 0);

@@ -190,6 +190,44 @@ test_live_units(void)
     machine_clear(&m);
 }
 
+/* Of the gathered memory, behind all that happens at a time. */
+static gint64
+level_at(const Run *run, gint64 when)
+{
+    gint64 bytes = 0;
+    for (guint i = 0; i < run->levels->len; i++)
+        if (g_array_index(run->levels, Level, i).when <= when)
+            bytes = g_array_index(run->levels, Level, i).bytes;
+    return bytes;
+}
+
+static void
+test_copies_out(void)
+{
+    g_test_summary("while a unit is copied out of its buffer both are there; FSDP2 keeps the "
+                   "buffer of a forward until the unit is done");
+    const PlanFramework frameworks[] = {PLAN_DEEPSPEED, PLAN_FSDP};
+    Machine m = tiny_new(NULL);
+    LlmShape shape = shape_dense();
+    LlmCut cut = {.tp = 1, .vocab_padded = 1024};
+    gint64 layer = llm_piece_parameters(&shape, &cut, LLM_PIECE_LAYER).dense;
+    for (guint f = 0; f < G_N_ELEMENTS(frameworks); f++) {
+        PlanSpec spec = spec_of(frameworks[f], 3, 1);
+        spec.prefetch_elements = spec.prefetch_units = 0;
+        Run run = run_on(&m, &shape, &spec);
+        g_autoptr(GArray) copies = ops_of(&run, "compute", "gather_copy_out");
+        for (guint k = 2; k < 8; k++) { /* layers, behind the embedding */
+            const Op *copy = at(copies, k);
+            gint64 before = level_at(&run, copy->start - 1), during = level_at(&run, copy->start),
+                   after = level_at(&run, copy->end);
+            g_assert_cmpint(during - before, ==, 2 * layer);
+            g_assert_cmpint(during - after, ==, f == 0 ? 2 * layer : 0);
+        }
+        run_clear(&run);
+    }
+    machine_clear(&m);
+}
+
 static void
 test_recompute_units(void)
 {
@@ -390,6 +428,7 @@ main(int argc, char **argv)
     g_test_add_func("/step/shard/prefetch-hides-gathers", test_prefetch_hides);
     g_test_add_func("/step/shard/what-is-dropped-is-gathered-again", test_reshard);
     g_test_add_func("/step/shard/units-that-are-live", test_live_units);
+    g_test_add_func("/step/shard/buffers-that-are-copied-out", test_copies_out);
     g_test_add_func("/step/shard/recompute-units-gather-together", test_recompute_units);
     g_test_add_func("/step/shard/accumulation-without-synchronising", test_accumulation);
     g_test_add_func("/step/shard/one-reduction-input-at-a-time", test_one_input);
