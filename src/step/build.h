@@ -212,6 +212,9 @@ void step_join_reductions(StepBuild *b, SimTemplate *t);
  * copies (step_copies_units) there is the collective's buffer too, in the gradient's width. */
 gint64 step_unsharded(const StepBuild *b, const StepClass *class, StepParameters parameters);
 gint64 step_unsharded_width(const StepBuild *b);
+/* Of gradients that PyTorch makes in 16 bits and adds to full ones, which FSDP keeps until the last microbatch, when
+ * the unit is done. */
+gint64 step_fresh_bytes(const StepBuild *b, const StepClass *class, StepParameters parameters);
 /* Units are copied into and out of the buffers of their collectives (FSDP2, DeepSpeed ZeRO-3). */
 gboolean step_copies_units(const StepBuild *b);
 /* Of a piece on its stage: a tied head on the embedding's rank owns no matrix. */

@@ -228,6 +228,8 @@ most_unreduced(const StepBuild *b, guint pp_rank, gboolean pairs)
         return 0;
     Units u = units_of(b, pp_rank, step_unsharded);
     gint64 width = step_unsharded_width(b);
+    Units fresh = units_of(b, pp_rank, step_fresh_bytes);
+    gint64 adds = MAX(fresh.most, fresh.kept);
     gint64 copy = step_copies_units(b) ? plan_gradient_bytes(b->plan) : 0;
     gint64 largest = MAX(u.most, u.kept); /* the kept ones are reduced as one */
     gboolean in_turn = spec->reduce == PLAN_REDUCE_EACH && !pairs;
@@ -239,7 +241,7 @@ most_unreduced(const StepBuild *b, guint pp_rank, gboolean pairs)
     }
     if (in_turn)
         return largest * (width + copy) + u.kept * width;
-    return (u.all + u.kept) * MAX(width, copy) + largest * copy;
+    return (u.all + u.kept) * MAX(width, copy) + largest * copy + adds;
 }
 
 static gboolean

@@ -86,6 +86,16 @@ step_unsharded_width(const StepBuild *b)
                                                 : plan_parameter_bytes(b->plan);
 }
 
+gint64
+step_fresh_bytes(const StepBuild *b, const StepClass *class, StepParameters parameters)
+{
+    const PlanSpec *spec = &b->plan->spec;
+    gboolean accumulates = spec->reduce == PLAN_REDUCE_LAST && spec->microbatches > 1;
+    if (!accumulates || spec->gradient_fusion || !plan_runs_pytorch(spec))
+        return 0;
+    return step_unsharded(b, class, parameters) * plan_parameter_bytes(b->plan);
+}
+
 /* Launched behind everything on the compute stream, or behind another op. */
 #define BEHIND_COMPUTE G_MAXUINT
 

@@ -133,6 +133,7 @@ enum {
     PART_REDUCES_ROOT = 1 << 5, /* those of the root */
     PART_WAITS = 1 << 6,        /* until all reductions so far are over */
     PART_ADDS = 1 << 7,         /* its gradients to those on the host */
+    PART_ACCUMULATES = 1 << 8,  /* fresh gradients into full ones that are kept */
 };
 
 static StepParameters
@@ -214,6 +215,11 @@ part_template(StepSharding *s, const StepShard *shard, ScheduleToken token, guin
     if (flags & PART_HOLDS)
         step_mark(b, t, first, STEP_MEMORY_GATHERED,
                   step_unsharded(b, s->class, unit_parameters(u)) * step_unsharded_width(b), 0);
+    if (flags & PART_ACCUMULATES) {
+        gint64 fresh = step_fresh_bytes(b, s->class, unit_parameters(u));
+        step_mark(b, t, first, STEP_MEMORY_GATHERED, fresh, 0);
+        step_mark(b, t, last, STEP_MEMORY_GATHERED, 0, -fresh);
+    }
     if (flags & PART_DROPS)
         step_mark(b, t, last, STEP_MEMORY_GATHERED, 0, -step_gathered_bytes(b, s->class, u->moved));
     if (flags & PART_REDUCES)
@@ -232,7 +238,7 @@ call_part(StepSharding *s, SimProgram *program, const StepShard *shard, Schedule
 {
     if (step_token_keeps(s->b, token))
         flags |= PART_KEEPS;
-    gsize key = ((gsize)token.stage << 16 | unit) << 8 | flags | (gsize)(token.kind + 2) << 40;
+    gsize key = ((gsize)token.stage << 16 | unit) << 9 | flags | (gsize)(token.kind + 2) << 48;
     SimTemplate *t = g_hash_table_lookup(s->templates, GSIZE_TO_POINTER(key));
     if (!t) {
         t = part_template(s, shard, token, unit, flags);
@@ -348,6 +354,8 @@ run_unit(StepSharding *s, SimProgram *program, StepShard *shard, ScheduleToken t
         flags |= PART_DROPS;
         u->present = FALSE;
     }
+    if (gives)
+        flags |= PART_ACCUMULATES;
     if (gives && !u->unreduced && b->plan->spec.zero >= 2) {
         flags |= PART_HOLDS;
         u->unreduced = TRUE;

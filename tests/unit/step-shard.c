@@ -271,6 +271,46 @@ test_accumulation(void)
 }
 
 static void
+test_full_gradients(void)
+{
+    g_test_summary("accumulated gradients are there once, in fp32, and the shard where it lives; "
+                   "the 16-bit ones of a unit beside them while it goes back");
+    Machine m = tiny_new(NULL);
+    LlmShape shape = shape_dense();
+    LlmCut cut = {.tp = 1, .vocab_padded = 1024};
+    gint64 layer = llm_piece_parameters(&shape, &cut, LLM_PIECE_LAYER).dense;
+    gint64 all = llm_parameters(&shape).total;
+    PlanSpec spec = spec_of(PLAN_TORCHTITAN, 3, 3);
+    spec.reduce = PLAN_REDUCE_LAST;
+    spec.prefetch_units = 0;
+    Run run = run_on(&m, &shape, &spec);
+    g_autoptr(GArray) compute = ops_of(&run, "compute", NULL);
+    guint next = 0; /* the first op of the second forward: a copy into parameters */
+    while (at(compute, next)->microbatch == 0)
+        next++;
+    g_autoptr(GArray) gathers = ops_of(&run, "gather", "param_all_gather");
+    gint64 behind = 0,
+           embedding = 2 * llm_piece_parameters(&shape, &cut, LLM_PIECE_EMBEDDING).dense;
+    for (guint i = 0; i < gathers->len; i++)
+        if (at(gathers, i)->end <= at(compute, next)->start)
+            behind = level_at(&run, at(gathers, i)->end - 1);
+    g_assert_cmpint(behind, ==, 4 * all + embedding); /* it is on its way */
+    run_clear(&run);
+    spec = spec_of(PLAN_LLM_FOUNDRY, 3, 3); /* all in 16 bits, no copies */
+    spec.reduce = PLAN_REDUCE_LAST;
+    spec.prefetch_units = 0;
+    run = run_on(&m, &shape, &spec);
+    g_autoptr(GArray) scatters = ops_of(&run, "data parallel", "grad_reduce_scatter");
+    gint64 most = 0;
+    for (guint i = 0; i < run.levels->len; i++)
+        if (g_array_index(run.levels, Level, i).when < at(scatters, 0)->start)
+            most = MAX(most, g_array_index(run.levels, Level, i).bytes);
+    g_assert_cmpint(most, ==, 2 * all + embedding + (2 + 2) * layer); /* the head is done */
+    run_clear(&run);
+    machine_clear(&m);
+}
+
+static void
 test_one_input(void)
 {
     g_test_summary(
@@ -431,6 +471,7 @@ main(int argc, char **argv)
     g_test_add_func("/step/shard/buffers-that-are-copied-out", test_copies_out);
     g_test_add_func("/step/shard/recompute-units-gather-together", test_recompute_units);
     g_test_add_func("/step/shard/accumulation-without-synchronising", test_accumulation);
+    g_test_add_func("/step/shard/full-gradients-once", test_full_gradients);
     g_test_add_func("/step/shard/one-reduction-input-at-a-time", test_one_input);
     g_test_add_func("/step/shard/blocking-reductions-run-alone", test_blocking);
     g_test_add_func("/step/shard/replicas-sum-shards", test_hybrid);
