@@ -86,7 +86,8 @@ typedef struct {
         shard_size; /* ranks that hold one copy of what is sharded: HSDP, partial distributed optimizer; 0:
                         * all dp x cp. Consecutive ranks of the data-parallel group */
     gboolean
-        reshard_after_forward; /* may be PLAN_AUTO. Zero 3: gathered parameters are dropped and gathered again backward */
+        reshard_after_forward; /* may be PLAN_AUTO. Zero 3: gathered parameters are dropped and gathered again
+                                * backward; else they are kept for it, in a pipeline until the last one */
     PlanReduce reduce;
     PlanBucket bucket;
     gint64 unit_layers;    /* of PLAN_BUCKET_UNITS */
