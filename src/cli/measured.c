@@ -136,6 +136,7 @@ place_layers(const CliMeasurements *m, guint row, CliMeasured *r)
     gboolean before = strstr(cli_measurements_text(m, row, "notes"), "after_pp_fix=False") != NULL;
     r->stage_layers = cli_measured_nanotron_layers(r->shape, r->spec.pp, !before);
     r->spec.stage_layers = r->stage_layers;
+    r->spec.account_for_embedding = r->spec.account_for_loss = FALSE; /* the list says all */
     return r->stage_layers != NULL;
 }
 
