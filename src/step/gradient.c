@@ -141,7 +141,8 @@ add_collectives(StepBuild *b, SimTemplate *t, const StepClass *class, const Ways
 
 /* What the compute stream does before: scales by 1/dp (reads and writes each), or copies into the input of the
  * reduce-scatter, which waits for the one before: there is one such input at a time (FSDP2). The gradients
- * themselves are free after the copy. */
+ * themselves are free after the copy. Megatron's fully sharded data parallelism holds two units at most, the one
+ * that is reduced and the one whose backward runs (its double buffers). */
 static guint
 add_preparation(StepBuild *b, SimTemplate *t, gint64 parameters, gint64 unsharded)
 {
@@ -155,10 +156,13 @@ add_preparation(StepBuild *b, SimTemplate *t, gint64 parameters, gint64 unsharde
                   -unsharded * step_unsharded_width(b));
         return copy;
     }
-    return b->plan->spec.gradient_scale
-               ? step_add_memory(b, t, "gradient_scale", STEP_OPTIMIZER, COST_COPY,
-                                 2.0 * (double)(width * parameters), FALSE)
-               : BEHIND_COMPUTE;
+    if (!b->plan->spec.gradient_scale)
+        return BEHIND_COMPUTE;
+    guint scale = step_add_memory(b, t, "gradient_scale", STEP_OPTIMIZER, COST_COPY,
+                                  2.0 * (double)(width * parameters), FALSE);
+    if (b->plan->spec.zero == 3 && b->plan->spec.framework == PLAN_MEGATRON)
+        sim_template_wait_slot(t, scale, STEP_SLOT_DP);
+    return scale;
 }
 
 void
