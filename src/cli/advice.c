@@ -1,5 +1,5 @@
-/* What would help a plan that takes too much memory: the changes that people try, each simulated alone. What the
- * plan refuses, and what saves nothing, is left out. */
+/* What would help a plan that takes too much memory: the changes that people try, each simulated alone, and two
+ * together where none alone is enough. What the plan refuses, and what saves nothing, is left out. */
 #include "config.h"
 
 #include "cli/advice.h"
@@ -216,6 +216,19 @@ larger_tp(Change *c)
     return larger(c, "tp", "tp", c->plan->spec.tp, &c->spec->tp);
 }
 
+/* As wide as a node, where that is more than twice. */
+static gboolean
+widest_tp(Change *c)
+{
+    gint64 now = c->plan->spec.tp, node = MIN(c->plan->system->gpus_per_node, c->plan->gpus);
+    if (2 * now >= node)
+        return FALSE;
+    c->spec->tp = node;
+    g_string_printf(c->what, "tp " G " instead of " G, node, now);
+    g_string_printf(c->options, "--tp " G, node);
+    return TRUE;
+}
+
 static gboolean
 larger_pp(Change *c)
 {
@@ -234,16 +247,38 @@ larger_ep(Change *c)
     return c->plan->shape->experts > 0 && larger(c, "ep", "ep", c->plan->spec.ep, &c->spec->ep);
 }
 
-static gboolean (*const changes[])(Change *c) = {recompute_all,       recompute_attention,
-                                                 recompute_cheap,     recompute_mlp,
-                                                 recompute_experts,   recompute_expert_activation,
-                                                 recompute_latent,    flash,
-                                                 sequence_parallel,   next_zero,
-                                                 last_zero,           reshard,
-                                                 smaller_microbatch,  offload_optimizer,
-                                                 offload_activations, fused_loss,
-                                                 larger_tp,           larger_pp,
-                                                 larger_cp,           larger_ep};
+/* Changes of one aspect exclude each other. */
+typedef enum { RECOMPUTE, ATTENTION, SHARDING, BATCH, HOST, LOSS, TENSOR, PIPELINE, REST } Aspect;
+
+static const struct {
+    gboolean (*apply)(Change *c);
+    Aspect aspect;
+} changes[] = {
+    {recompute_all, RECOMPUTE},
+    {recompute_attention, RECOMPUTE},
+    {recompute_cheap, RECOMPUTE},
+    {recompute_mlp, RECOMPUTE},
+    {recompute_experts, RECOMPUTE},
+    {recompute_expert_activation, RECOMPUTE},
+    {recompute_latent, RECOMPUTE},
+    {flash, ATTENTION},
+    {sequence_parallel, TENSOR},
+    {next_zero, SHARDING},
+    {last_zero, SHARDING},
+    {reshard, SHARDING},
+    {smaller_microbatch, BATCH},
+    {offload_optimizer, HOST},
+    {offload_activations, HOST},
+    {fused_loss, LOSS},
+    {larger_tp, TENSOR},
+    {widest_tp, TENSOR},
+    {larger_pp, PIPELINE},
+    {larger_cp, REST},
+    {larger_ep, REST},
+};
+
+/* Two together are tried of so many that save most alone. */
+enum { MOST_TOGETHER = 6, MOST_PAIRS_SHOWN = 3 };
 
 /* What was asked for, with GPUs and global batch as they turned out, so that these stay. */
 static gboolean
@@ -267,31 +302,89 @@ simulate(const CliScenario *s, const PlanSpec *spec, const StepOptions *options)
     return c != NULL ? cli_case_run(c, options, NULL) : NULL;
 }
 
-static void
-try(const CliScenario *s, const StepOptions *options, guint i, GArray *advice)
+/* One change, or two together; FALSE where they cannot be, or save nothing. The caller owns the texts. */
+static gboolean
+try(const CliScenario *s, const StepOptions *options, const guint *which, guint n,
+    ReportAdvice *ret)
 {
     PlanSpec spec;
     if (!base_spec(s, &spec))
-        return;
+        return FALSE;
     g_autoptr(GString) what = g_string_new(NULL);
     g_autoptr(GString) words = g_string_new(NULL);
-    Change change = {s->cased->plan, &spec, what, words};
-    if (!changes[i](&change))
-        return;
+    for (guint i = 0; i < n; i++) {
+        g_autoptr(GString) one = g_string_new(NULL);
+        g_autoptr(GString) option = g_string_new(NULL);
+        Change change = {s->cased->plan, &spec, one, option};
+        if (!changes[which[i]].apply(&change))
+            return FALSE;
+        g_string_append_printf(what, "%s%s", i > 0 ? ", with " : "", one->str);
+        g_string_append_printf(words, "%s%s", i > 0 ? " " : "", option->str);
+    }
     g_autoptr(StepResult) r = simulate(s, &spec, options);
     if (r == NULL)
-        return;
+        return FALSE;
     gint64 saves = s->result->memory_peak_bytes - r->memory_peak_bytes;
     if (saves <= s->result->memory_peak_bytes / SAVES_LEAST)
-        return;
-    ReportAdvice a = {.what = g_strdup(what->str),
-                      .options = g_strdup(words->str),
-                      .saves_bytes = saves,
-                      .peak_bytes = r->memory_peak_bytes,
-                      .cost_frac = (double)r->time_ns / (double)s->result->time_ns - 1,
-                      .verdict = r->verdict,
-                      .host_bytes = r->host_bytes};
-    g_array_append_val(advice, a);
+        return FALSE;
+    *ret = (ReportAdvice){.what = g_strdup(what->str),
+                          .options = g_strdup(words->str),
+                          .saves_bytes = saves,
+                          .peak_bytes = r->memory_peak_bytes,
+                          .cost_frac = (double)r->time_ns / (double)s->result->time_ns - 1,
+                          .verdict = r->verdict,
+                          .host_bytes = r->host_bytes,
+                          .n_changes = n};
+    return TRUE;
+}
+
+/* What a change that helps is, and what it saves. */
+typedef struct {
+    guint change;
+    gint64 saves_bytes;
+} Helps;
+
+static gint
+by_saving(gconstpointer x, gconstpointer y)
+{
+    const Helps *a = x, *b = y;
+    if (a->saves_bytes != b->saves_bytes)
+        return a->saves_bytes > b->saves_bytes ? -1 : 1;
+    return a->change < b->change ? -1 : a->change > b->change;
+}
+
+static gboolean
+has_room(const CliScenario *s, const ReportAdvice *a)
+{
+    return a->verdict == STEP_FITS &&
+           (s->result->host_limit_bytes <= 0 || a->host_bytes <= s->result->host_limit_bytes);
+}
+
+/* Two together, where none alone is enough: the cheapest that fit. */
+static void
+add_pairs(const CliScenario *s, const StepOptions *options, GArray *helping, GArray *advice)
+{
+    g_array_sort(helping, by_saving);
+    guint n = MIN(helping->len, MOST_TOGETHER), alone = advice->len, done = 0;
+    CliProgress progress = cli_progress_start("pair of changes", MAX(n * (n - 1) / 2, 1));
+    for (guint i = 0; i < n; i++)
+        for (guint k = i + 1; k < n; k++) {
+            guint which[2] = {g_array_index(helping, Helps, i).change,
+                              g_array_index(helping, Helps, k).change};
+            ReportAdvice a;
+            cli_progress_at(&progress, done++);
+            if (changes[which[0]].aspect == changes[which[1]].aspect ||
+                !try(s, options, which, 2, &a))
+                continue;
+            if (has_room(s, &a))
+                g_array_append_val(advice, a);
+            else
+                report_advice_clear(&a);
+        }
+    cli_progress_end(&progress);
+    report_advice_sort(advice);
+    if (advice->len > alone + MOST_PAIRS_SHOWN)
+        g_array_set_size(advice, alone + MOST_PAIRS_SHOWN);
 }
 
 GArray *
@@ -299,13 +392,24 @@ cli_advice_new(const CliScenario *s, const StepOptions *options)
 {
     GArray *advice = g_array_new(FALSE, FALSE, sizeof(ReportAdvice));
     g_array_set_clear_func(advice, report_advice_clear);
+    g_autoptr(GArray) helping = g_array_new(FALSE, FALSE, sizeof(Helps));
+    gboolean enough = s->result->verdict == STEP_FITS;
     StepOptions plain = {.all_ranks = options->all_ranks, .convention = options->convention};
     CliProgress progress = cli_progress_start("change", G_N_ELEMENTS(changes));
     for (guint i = 0; i < G_N_ELEMENTS(changes); i++) {
         cli_progress_at(&progress, i);
-        try(s, &plain, i, advice);
+        ReportAdvice a;
+        if (!try(s, &plain, &i, 1, &a))
+            continue;
+        Helps helps = {i, a.saves_bytes};
+        enough = enough || has_room(s, &a);
+        g_array_append_val(advice, a);
+        g_array_append_val(helping, helps);
     }
     cli_progress_end(&progress);
-    report_advice_sort(advice);
+    if (enough)
+        report_advice_sort(advice);
+    else
+        add_pairs(s, &plain, helping, advice);
     return advice;
 }

@@ -19,6 +19,8 @@ report_advice_clear(gpointer advice)
 static gboolean
 is_better(const ReportAdvice *x, const ReportAdvice *y)
 {
+    if (x->n_changes != y->n_changes)
+        return x->n_changes < y->n_changes;
     if (x->verdict != y->verdict)
         return x->verdict < y->verdict;
     if (x->verdict != STEP_DOES_NOT_FIT)
@@ -70,6 +72,9 @@ report_append_advice(const ReportRun *run, GString *out)
     g_string_append(out, "\nWhat would help, each alone\n");
     for (guint i = 0; i < run->advice->len; i++) {
         const ReportAdvice *a = &g_array_index(run->advice, ReportAdvice, i);
+        if (a->n_changes > 1 &&
+            (i == 0 || g_array_index(run->advice, ReportAdvice, i - 1).n_changes == 1))
+            g_string_append(out, "\nNone of them alone is enough; two together are\n");
         g_autofree char *cost = cost_in_words(a->cost_frac);
         g_autofree char *text = g_strdup_printf("%s saves %s and %s%s (%s)", a->what,
                                                 report_gb((double)a->saves_bytes).text, cost,
@@ -89,6 +94,7 @@ report_advice_json(JsonBuilder *b, const GArray *advice)
         report_json_object(b, NULL);
         report_json_text(b, "what", a->what);
         report_json_text(b, "options", a->options);
+        report_json_int(b, "changes", a->n_changes);
         report_json_int(b, "saves_bytes", a->saves_bytes);
         report_json_double(b, "cost_fraction", a->cost_frac);
         report_json_int(b, "peak_bytes", a->peak_bytes);

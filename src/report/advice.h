@@ -1,4 +1,5 @@
-/* What would take less memory, what it costs in time, and what to write: simulated, each change alone. */
+/* What would take less memory, what it costs in time, and what to write: simulated, each change alone; and, where none
+ * alone is enough, two together. */
 #pragma once
 
 #include "report/json_number.h"
@@ -12,10 +13,11 @@ typedef struct {
     double cost_frac; /* of the iteration's time; < 0: it is faster */
     StepVerdict verdict;
     gint64 host_bytes;
+    guint n_changes; /* 1, or 2 together */
 } ReportAdvice;
 
 void report_advice_clear(gpointer advice);
-/* Those that fit first, the cheapest first among them; then the others, those that save most first; ties as
+/* Single changes before two together; of each those that fit first, the cheapest first among them; then the others, those that save most first; ties as
  * they stood. */
 void report_advice_sort(GArray *advice);
 /* The member "advice" of an object. */

@@ -28,6 +28,8 @@ sorted(void)
         {.what = (char *)"b", .saves_bytes = 1, .cost_frac = 0.3, .verdict = STEP_FITS},
         {.what = (char *)"m", .saves_bytes = 2, .cost_frac = -0.2, .verdict = STEP_MAY_FIT},
         {.what = (char *)"a", .saves_bytes = 1, .cost_frac = -0.1, .verdict = STEP_FITS},
+        {.what = (char *)"g", .cost_frac = -0.9, .verdict = STEP_FITS, .n_changes = 2},
+        {.what = (char *)"f", .cost_frac = -1.0, .verdict = STEP_FITS, .n_changes = 2},
         {.what = (char *)"d", .saves_bytes = 5, .cost_frac = 0.0, .verdict = STEP_DOES_NOT_FIT},
     };
     g_autoptr(GArray) advice = advice_new(list, G_N_ELEMENTS(list));
@@ -35,7 +37,7 @@ sorted(void)
     g_autoptr(GString) order = g_string_new(NULL);
     for (guint i = 0; i < advice->len; i++)
         g_string_append(order, g_array_index(advice, ReportAdvice, i).what);
-    g_assert_cmpstr(order->str, ==, "abmecd");
+    g_assert_cmpstr(order->str, ==, "abmecdfg");
 }
 
 static void
@@ -45,7 +47,8 @@ as_json(void)
                                   .saves_bytes = 31,
                                   .peak_bytes = 7,
                                   .cost_frac = 0.25,
-                                  .verdict = STEP_MAY_FIT}};
+                                  .verdict = STEP_MAY_FIT,
+                                  .n_changes = 1}};
     g_autoptr(GArray) advice = advice_new(list, 1);
     g_autoptr(JsonBuilder) b = json_builder_new();
     report_json_object(b, NULL);
@@ -55,6 +58,7 @@ as_json(void)
     report_json_print(b, out);
     g_assert_nonnull(strstr(out->str, "\"saves_bytes\" : 31"));
     g_assert_nonnull(strstr(out->str, "\"cost_fraction\" : 0.25"));
+    g_assert_nonnull(strstr(out->str, "\"changes\" : 1"));
     g_assert_nonnull(strstr(out->str, "\"verdict\" : \"may_fit\""));
 }
 
