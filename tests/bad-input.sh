@@ -268,6 +268,7 @@ told sweep --schedule 1f1b,nosuch
 told run --optimizer-barrier never
 told run --pp 2 --pipeline-layout t*3
 told run --placement loop
+told run --pp 2 --schedule order.csv --group 2
 told schedules --pp 4 --microbatches 4 --dump-schedule out.csv
 told schedules --pp 4 --microbatches 4 --schedule 1f1b --dump-schedule nosuch/out.csv
 told schedules --pp 1000000 --microbatches 1000000

@@ -158,7 +158,13 @@ cli_inputs_load_shape(const CliInputs *in, GError **error)
 gboolean
 cli_inputs_check_placement(const CliInputs *in, GError **error)
 {
-    if (in->placement == NULL || (in->schedule != NULL && strstr(in->schedule, ".csv") != NULL))
+    gboolean file = in->schedule != NULL && strstr(in->schedule, ".csv") != NULL;
+    if (file && cli_inputs_is_given(in, "group")) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "--group: the order of %s stands in the file; leave it out", in->schedule);
+        return FALSE;
+    }
+    if (in->placement == NULL || file)
         return TRUE;
     g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
                         "--placement: says where the stages of a schedule from a file live, and "
