@@ -59,7 +59,10 @@ is_left_out(const CliOption *option, const PlanSpec *s)
                                             NULL};
     static const char *const of_full[] = {"recompute-method", "recompute-layers",
                                           "recompute-microbatches", NULL};
+    gboolean of_file =
+        s->schedule != NULL && strstr(s->schedule, ".csv") != NULL; /* has its order */
     return g_strv_contains(elsewhere, option->name) ||
+           (of_file && strcmp(option->name, "group") == 0) ||
            (s->recompute != LLM_RECOMPUTE_FULL && g_strv_contains(of_full, option->name)) ||
            (s->recompute != LLM_RECOMPUTE_SELECTIVE &&
             strcmp(option->name, "recompute-modules") == 0);
