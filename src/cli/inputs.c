@@ -305,7 +305,8 @@ cli_inputs_plan(const CliInputs *in, PlanSpec *ret_spec, GError **error)
     if (cli_inputs_is_given(in, "grad-dtype"))
         spec.gradient_fp32 = in->gradient == 0;
     else if (spec.dtype == CLUSTER_FP16 && framework == PLAN_MEGATRON)
-        spec.gradient_fp32 = FALSE; /* accumulate_allreduce_grads_in_fp32 turns itself on for bf16 alone */
+        spec.gradient_fp32 =
+            FALSE; /* accumulate_allreduce_grads_in_fp32 turns itself on for bf16 alone */
     if (cli_inputs_is_given(in, "dropout"))
         spec.dropout = (int)in->dropout - 1;
     if (in->recompute_modules != NULL) {
