@@ -167,7 +167,7 @@ parse_histogram(const char *text, gint64 experts, GError **error)
                     g_strv_length(words), experts);
         return NULL;
     }
-    g_autofree double *loads = g_new(double, experts);
+    g_autofree double *loads = g_new0(double, experts);
     double sum = 0;
     for (gint64 i = 0; i < experts; i++) {
         char *word = g_strstrip(words[i]), *end = NULL;
