@@ -109,7 +109,7 @@ do for [i = 1:n] {
     set ytics nomirror out autofreq
     set label 1 sprintf("pipeline rank %d", ranks[i]) at graph 0, screen py(y - 10) left font ":Bold,13"
     set label 2 sprintf("peak %.1f GB", tops[i]) at graph 1, screen py(y - 10) right font ",12" textcolor rgb "#333333"
-    set label 3 "ms" at graph 1, screen py(y + inner_height + 28) right font ",11" textcolor rgb "#555555"
+    set label 3 "ms" at graph 1, screen py(y + inner_height + 28) left offset 0.5,0 font ",11" textcolor rgb "#555555"
     set label 4 "GB" at screen px(x - 8), screen py(y - 10) right font ",11" textcolor rgb "#555555"
     if (within) {
         set arrow 1 from 0, limit to span, limit nohead front linecolor rgb "#a02020" linewidth 1.5 dashtype 2
