@@ -336,3 +336,24 @@ compare(const char *what, gint64 pp_rank, const Sums *ran, const Sums *expected)
                         a, ran->count[kind][op], b, expected->count[kind][op]);
         }
 }
+
+/* --- changes of a plan that several tables make --------------------------------------------------- */
+
+static inline void
+change_zero_0(PlanSpec *s)
+{
+    s->zero = 0;
+}
+
+static inline void
+change_zero_0_bf16(PlanSpec *s)
+{
+    s->zero = 0;
+    s->gradient_fp32 = FALSE;
+}
+
+static inline void
+change_bf16(PlanSpec *s)
+{
+    s->gradient_fp32 = FALSE;
+}

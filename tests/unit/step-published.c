@@ -21,25 +21,6 @@ change_plain_tp(PlanSpec *s)
 }
 
 static void
-change_zero_0(PlanSpec *s)
-{
-    s->zero = 0;
-}
-
-static void
-change_zero_0_bf16(PlanSpec *s)
-{
-    s->zero = 0;
-    s->gradient_fp32 = FALSE;
-}
-
-static void
-change_bf16(PlanSpec *s)
-{
-    s->gradient_fp32 = FALSE;
-}
-
-static void
 change_zero_3(PlanSpec *s)
 {
     s->zero = 3;

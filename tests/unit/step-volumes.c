@@ -93,22 +93,6 @@ change_fused_loss(PlanSpec *s)
     s->fused_loss = TRUE;
 }
 static void
-change_zero_0(PlanSpec *s)
-{
-    s->zero = 0;
-}
-static void
-change_zero_0_bf16(PlanSpec *s)
-{
-    s->zero = 0;
-    s->gradient_fp32 = FALSE;
-}
-static void
-change_bf16(PlanSpec *s)
-{
-    s->gradient_fp32 = FALSE;
-}
-static void
 change_partial(PlanSpec *s)
 {
     s->shard_size = 4;
