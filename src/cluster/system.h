@@ -80,7 +80,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ClusterSystem, cluster_system_free)
 char **cluster_system_names(void);
 const ConfKey *cluster_system_keys(void);
 
-/* --- where ranks live: global rank r is GPU r mod g of node r div g --------------------------- */
+/* --- slots: slot s is GPU s mod g of node s div g. Without a placement of its own rank r lives in slot r (plan_slot). */
 guint cluster_node_of(const ClusterSystem *s, guint rank);
 guint cluster_local_of(const ClusterSystem *s, guint rank);
 /* The NIC (0..nics_per_node-1) of a GPU: NICs are dealt out to GPUs in blocks. */

@@ -18,25 +18,50 @@ typedef enum {
 } NetOp;
 const char *net_op_name(NetOp op); /* as in collective.tsv */
 
+/* Who sends to whom, as far as links above the ports and cards are concerned (net/routes.h). */
+typedef enum {
+    NET_PATTERN_RING, /* each to the next in rank order; rank order is never changed for the fabric's sake */
+    NET_PATTERN_TREE, /* double binary tree over nodes, a chain in each node */
+    NET_PATTERN_PAIRS, /* each to each, between nodes always between cards of the same index (PXN, DeepEP) */
+    NET_PATTERN_CROSS, /* each to each, between nodes from a GPU's own card to that of the receiver */
+    NET_N_PATTERNS
+} NetPattern;
+
 /* The shape of a group as far as time is concerned. */
 typedef struct {
     guint ranks;          /* n */
     guint nodes;          /* N: nodes it touches */
     guint ranks_per_node; /* most ranks on one node */
     guint nics;           /* NICs its ranks on one node use together (>= 1 when nodes > 1) */
+    guint least_per_node; /* fewest ranks on one node; 0: as ranks_per_node */
+    /* How many times longer links above the NICs need, alone, than the NICs themselves, by pattern: <= 1 (or 0)
+     * where they never bind. And links of the node above the GPUs' ports (PCIe switches, sockets, a mesh). */
+    double fabric[NET_N_PATTERNS], node[NET_N_PATTERNS];
 } NetGroup;
-/* From the members' global ranks. */
-NetGroup net_group_of(const ClusterSystem *system, const guint *ranks, guint n);
+/* From the members' slots (cluster/system.h), links above ports and NICs left out of account; net/routes.h has
+ * the same with them. */
+NetGroup net_group_of(const ClusterSystem *system, const guint *slots, guint n);
 
-/* Kinds of load on links, as SimWork.load[] indices; unit: bytes. The rest: NetTime. */
-typedef enum { NET_LOAD_NVLINK, NET_LOAD_NIC, NET_LOAD_NVLINK_REST, NET_LOAD_NIC_REST } NetLoad;
+/* Kinds of load on links, as SimWork.load[] indices; unit: bytes. The rest: NetTime. Links above: bytes through each
+ * NIC (each port) of the group once more, by pattern; weights on links are net/routes.h's. */
+typedef enum {
+    NET_LOAD_NVLINK,
+    NET_LOAD_NIC,
+    NET_LOAD_NVLINK_REST,
+    NET_LOAD_NIC_REST,
+    NET_LOAD_FABRIC,                                  /* + NetPattern */
+    NET_LOAD_NODE = NET_LOAD_FABRIC + NET_N_PATTERNS, /* + NetPattern */
+    NET_N_LOADS = NET_LOAD_NODE + NET_N_PATTERNS
+} NetLoad;
 
 typedef struct {
     CostTime time;
     const char *algorithm; /* a model's name, "exchange" or "measured" */
     const char *protocol;  /* "LL", "LL128", "Simple" or "" */
-    double nvlink_bytes;   /* through each member's NVLink port, each direction */
-    double nic_bytes;      /* through each NIC that the group uses on a node, each direction */
+    NetPattern pattern;    /* whose weights on the links above */
+    guint channels; /* thread blocks it keeps on each GPU, one SM each; 0: none (copy engines) */
+    double nvlink_bytes; /* through each member's NVLink port, each direction */
+    double nic_bytes;    /* through each NIC that the group uses on a node, each direction */
     /* The part of them for which the isolated time has no room at the capacity that sharing works with: a link
      * does a little more for some collectives than for those that the capacity is taken from. It counts as
      * sent, and disturbs nobody, so that alone a collective takes its own time. */

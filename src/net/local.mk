@@ -8,6 +8,7 @@ libdtsim_a_SOURCES += \
 	%D%/fabric.c %D%/fabric.h \
 	%D%/fit.c %D%/fit.h \
 	%D%/nvls.c \
+	%D%/routes.h \
 	%D%/ring.c \
 	%D%/rows.c %D%/rows.h \
 	%D%/tree.c

@@ -3,6 +3,7 @@
  * in Plan. */
 #pragma once
 
+#include "cluster/topology.h"
 #include "llm/ops.h"
 #include "llm/parameters.h"
 
@@ -140,7 +141,13 @@ typedef struct {
     gboolean
         gradient_fusion; /* weight-gradient GEMMs add into the main gradient; if not, a kernel of its
                                * own adds after each (never fused with deepspeed_pipeline) */
-    int dropout;         /* -1: as the model says */
+    const char *
+        order; /* of ranks, first fastest: a permutation of "tp-cp-ep-dp-pp" (Megatron); NULL: this */
+    const char *
+        allocation; /* which nodes: "contiguous", "random", "fragmented:K" (runs of at most K free nodes, by
+                             * `seed`), or NULL: contiguous */
+    const char *hostfile; /* text of a hostfile: rank -> slot; NULL: none */
+    int dropout;          /* -1: as the model says */
     const char *schedule; /* borrowed; checked by the caller against schedule_types */
     gint64 group;         /* microbatch group size; 0: pp */
     gint64 first_stage_layers, last_stage_layers; /* 0: not given */
@@ -176,6 +183,10 @@ typedef struct {
     PlanSpec spec;               /* resolved: no zeros left that mean "derived" */
     const LlmShape *shape;       /* borrowed */
     const ClusterSystem *system; /* borrowed */
+    /* Where ranks live: slot_of[rank]; NULL: rank r in slot r. Nodes up to the last one that is used. */
+    guint *slot_of;
+    guint n_nodes;
+    ClusterTopology *topology; /* of these nodes */
     LlmCut cut;
     gint64 gpus, nodes;
     gint64 n_stages; /* pp*vpp */
@@ -232,6 +243,8 @@ char *plan_print(const Plan *plan);
 typedef struct {
     gint64 tp, cp, dp, pp;
 } PlanPlace;
+/* The slot of a rank (cluster/system.h): where it is for nodes, NICs and links. */
+guint plan_slot(const Plan *plan, guint rank);
 guint plan_rank(const Plan *plan, PlanPlace place);
 PlanPlace plan_place(const Plan *plan, guint rank);
 typedef enum {

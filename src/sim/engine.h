@@ -64,6 +64,27 @@ typedef struct {
 } SimProbe;
 void sim_engine_set_probe(SimEngine *e, const SimProbe *probe);
 
+/* The only hook on durations: called once for each op of a duration above 0 when it starts (for a meeting once,
+ * with the member that joined last; for an eager send with the sender), returns how long it takes alone
+ * (>= 0). NULL: as the templates say, which costs nothing. Called in the order of events. */
+typedef struct {
+    gint64 (*duration)(void *user, guint32 rank, guint slot, guint32 tag, guint call,
+                       gint64 start_ns, gint64 duration_ns);
+    void *user;
+} SimPace;
+void sim_engine_set_pace(SimEngine *e, const SimPace *pace);
+
+/* Work of kind `kind` (SimWork.kind > 0) runs at most at `speed` (0 < speed <= 1) while work of kind `beside` runs on
+ * another stream of the same rank; beside several, at most at the product. A meeting goes at the least of its members'.
+ * Without any such call it costs nothing. Alone, work still takes exactly its duration. */
+void sim_engine_set_interference(SimEngine *e, guint kind, guint beside, double speed);
+/* From `when_ns` on the resource has this capacity (>= 0; at 0 whoever uses it stands still). */
+void sim_engine_schedule_capacity(SimEngine *e, gint64 when_ns, guint32 resource,
+                                  double capacity_per_s);
+/* Somebody else uses the resource without end: at full speed so much of it, sharing max-min as every activity does.
+ * Not counted in the resource's load and busy time. */
+void sim_engine_add_background(SimEngine *e, guint32 resource, double rate_per_s);
+
 /* Runs to the end; once. A deadlock (also a message that nobody receives) is an error that names each stuck rank's call label and what it waits
  * for (rank, slot, op index, meeting), at most eight of them, with the cycle when there is one.
  * Labels and tags are turned into words by `name` (may be NULL): caller's text, transfer full. */

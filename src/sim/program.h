@@ -14,7 +14,9 @@
 #include <glib.h>
 
 #define SIM_SLOTS 16
-#define SIM_LOADS 4 /* kinds of load an activity may put on resources */
+#define SIM_LOADS 12 /* kinds of load an activity may put on resources */
+#define SIM_KINDS                                                                                  \
+    8 /* kinds of work that may disturb each other on a rank (sim_engine_set_interference) */
 
 /* Durations and times stay below this, so that one more duration cannot overflow (73 years); a run that
  * passes it is refused. */
@@ -25,6 +27,7 @@
 typedef struct {
     gint64 duration_ns;
     double load[SIM_LOADS];
+    guint kind; /* below SIM_KINDS; 0: disturbs nobody and is disturbed by nobody on its rank */
 } SimWork;
 
 typedef enum {

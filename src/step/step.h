@@ -97,6 +97,7 @@ typedef struct {
     gint64 breakdown_ns[STEP_N_KINDS]; /* of the critical path; sums to time_ns exactly */
     guint home;      /* the pipeline rank whose idle time counts as bubble there */
     GArray *stages;  /* of StepStage, [pp] */
+    GArray *links;   /* of StepLink, most utilised first */
     double share[3]; /* of compute + communication time on the critical path by CostBasis */
     gint64 error_ns; /* one sigma */
     double model_flops, hardware_flops; /* of the whole iteration, all GPUs */
@@ -112,8 +113,31 @@ typedef struct {
     Why *time_why; /* seconds: time_ns by kind and by name */
 } StepResult;
 
+/* What goes through one link (one direction) in an iteration. Links that are alike in all this are one entry. */
 typedef struct {
-    gboolean all_ranks;
+    char *name;       /* owned: "NIC 3 of node 0, out", "leaf 0 of rail 0, up" */
+    const char *kind; /* static: "nvlink", "nic", "pcie", "leaf uplink" ... */
+    guint64 alike;    /* how many there are like it in truth */
+    double bytes;     /* of one */
+    double capacity_Bps;
+    gint64 busy_ns;     /* used at all */
+    double utilisation; /* bytes over capacity x iteration, 0..1 */
+} StepLink;
+
+/* Which ranks are simulated: one of each class; of every tensor-parallel group the first, which stands for its lock
+ * step (for noise); all. */
+typedef enum { STEP_RANKS_CLASSES, STEP_RANKS_TP_LANES, STEP_RANKS_ALL } StepRanks;
+
+/* What is not as it should be (noise.h has the drawing of it). */
+struct StepNoise;
+
+typedef struct {
+    gboolean all_ranks; /* STEP_RANKS_ALL */
+    StepRanks ranks;
+    const struct StepNoise *noise; /* borrowed; NULL: none */
+    gboolean
+        fused; /* --detail segment: maximal runs of ops that nothing can interfere with are one */
+    const char *background; /* "nic=30%,spine=50%": used by others; NULL: nothing */
     LlmFlopsConvention convention;
     /* Optional: called for each op that ran, with words; in order of end times. */
     void (*trace)(void *user, guint rank, const char *stream, const char *name, const char *kind,
