@@ -17,5 +17,6 @@ libdtsim_a_SOURCES += %D%/activation.c \
 	%D%/modules.c \
 	%D%/offload.c \
 	%D%/optimizer.c \
+	%D%/placement.c \
 	%D%/sharding.c \
 	%D%/unused.c

@@ -113,14 +113,7 @@ static gint64
 expert_nodes(const Plan *plan)
 {
     g_autoptr(GArray) members = plan_group(plan, PLAN_GROUP_EP, 0);
-    gint64 nodes = 0, last = -1;
-
-    for (guint i = 0; i < members->len; i++) { /* ascending, so nodes come in order */
-        gint64 node = cluster_node_of(plan->system, g_array_index(members, guint, i));
-        nodes += node != last;
-        last = node;
-    }
-    return nodes;
+    return plan_nodes_of(plan, members);
 }
 
 static LlmCut
@@ -197,7 +190,8 @@ plan_new(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem *syste
         return NULL;
     plan_remark_unused(spec, &plan->spec, shape->experts > 0, plan->remarks);
     plan->gpus = plan->spec.gpus;
-    plan->nodes = (plan->gpus + system->gpus_per_node - 1) / system->gpus_per_node;
+    if (!plan_place_ranks(plan, error))
+        return NULL;
     plan->n_stages = plan->spec.pp * plan->spec.vpp;
     plan->rank_of = g_new(guint, plan->n_stages);
     plan->first_layer = g_new0(gint64, plan->n_stages);
@@ -228,6 +222,7 @@ plan_free(Plan *plan)
     g_free(plan->rank_of);
     g_free(plan->layers);
     g_free(plan->first_layer);
+    g_free(plan->slot_of);
     g_clear_pointer(&plan->remarks, g_ptr_array_unref);
     g_free(plan);
 }

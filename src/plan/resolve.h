@@ -37,6 +37,10 @@ gboolean plan_fill_layout(const PlanSpec *spec, gint64 layers, gint64 *ret,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT; /* from spec->layout */
 gint64 *plan_resolve_layers(const PlanSpec *spec, const LlmShape *shape, GError **error);
 
+/* Which slot each rank has, how many nodes there are, and the links between them (placement.c). */
+gboolean plan_place_ranks(Plan *plan, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Nodes that these ranks (GArray of guint) are on. */
+guint plan_nodes_of(const Plan *plan, const GArray *ranks);
 /* Remarks on what was given and decides nothing (unused.c). */
 void plan_remark_unused(const PlanSpec *given, const PlanSpec *resolved, gboolean experts,
                         GPtrArray *remarks);

@@ -88,8 +88,9 @@ void step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, c
                      const NetBook *net);
 void step_build_clear(StepBuild *b);
 
-/* classes.c: finds classes and the ranks to simulate. */
-void step_build_classes(StepBuild *b, gboolean all_ranks);
+/* classes.c: finds classes and the ranks to simulate. `special`: GArray of guint, global ranks that are like no
+ * other; NULL or empty: none. */
+void step_build_classes(StepBuild *b, StepRanks ranks, const GArray *special);
 void step_class_clear(gpointer data);
 /* Stages that a pipeline rank holds, replica by replica; GArray of gint64. */
 GArray *step_stages_on(const Schedule *schedule, guint pp_rank);

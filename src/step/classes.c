@@ -13,6 +13,8 @@ static NetGroup
 group_shape(const StepBuild *b, PlanGroup kind, guint rank)
 {
     g_autoptr(GArray) members = plan_group(b->plan, kind, rank);
+    for (guint i = 0; i < members->len; i++)
+        g_array_index(members, guint, i) = plan_slot(b->plan, g_array_index(members, guint, i));
     return net_group_of(b->plan->system, (const guint *)(gpointer)members->data, members->len);
 }
 
@@ -226,8 +228,9 @@ close_columns(const StepBuild *b, Columns *columns)
 /* A column is simulated when it holds a class not met before. Columns are few kinds by construction:
  * membership of nodes repeats with the node's size. */
 void
-step_build_classes(StepBuild *b, gboolean all_ranks)
+step_build_classes(StepBuild *b, StepRanks ranks, const GArray *special)
 {
+    gboolean all_ranks = ranks == STEP_RANKS_ALL;
     const PlanSpec *spec = &b->plan->spec;
     guint n = (guint)(spec->tp * spec->cp * spec->dp), pp = (guint)spec->pp;
     g_autofree guint *class_of = g_new(guint, (gsize)n * pp);

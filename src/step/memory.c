@@ -256,17 +256,15 @@ static void
 fill_hosts(const Plan *plan, StepResult *r)
 {
     r->host_limit_bytes = plan->system->host_memory_bytes;
-    gint64 host = 0, nvme = 0;
+    g_autofree gint64 *host = g_new0(gint64, plan->n_nodes), *nvme = g_new0(gint64, plan->n_nodes);
     for (guint rank = 0; rank < (guint)plan->gpus; rank++) {
-        if (rank == 0 ||
-            cluster_node_of(plan->system, rank) != cluster_node_of(plan->system, rank - 1))
-            host = nvme = 0;
+        guint node = cluster_node_of(plan->system, plan_slot(plan, rank));
         gint64 pp_rank = plan_place(plan, rank).pp;
         const PlanStaticMemory *fixed = &g_array_index(r->stages, StepStage, pp_rank).fixed;
-        host += fixed->host_bytes;
-        nvme += fixed->nvme_bytes;
-        r->host_bytes = MAX(r->host_bytes, host);
-        r->nvme_bytes = MAX(r->nvme_bytes, nvme);
+        host[node] += fixed->host_bytes;
+        nvme[node] += fixed->nvme_bytes;
+        r->host_bytes = MAX(r->host_bytes, host[node]);
+        r->nvme_bytes = MAX(r->nvme_bytes, nvme[node]);
     }
 }
 

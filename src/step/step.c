@@ -130,7 +130,7 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
         g_assert(schedule->rank_of[s] == plan->rank_of[s]);
     StepBuild b;
     step_build_init(&b, plan, schedule, cost, net);
-    step_build_classes(&b, options->all_ranks);
+    step_build_classes(&b, options->all_ranks ? STEP_RANKS_ALL : options->ranks, NULL);
     step_build_programs(&b);
     g_autoptr(SimEngine) engine = step_engine_new(&b);
     Tracing tracing = {&b, options};

@@ -34,7 +34,7 @@ step_token_times(const Plan *plan, const CostBook *cost, const NetBook *net, gin
     StepBuild b;
     step_build_init(&b, plan, loop, cost, net);
     b.p2p = PLAN_P2P_IDEAL;
-    step_build_classes(&b, FALSE);
+    step_build_classes(&b, STEP_RANKS_CLASSES, NULL);
     for (guint stage = 0; stage < loop->n_stages; stage++) {
         guint rank = loop->rank_of[stage];
         StepClass *class =
