@@ -365,23 +365,13 @@ load_measured_system(const ClusterSystem *system, ClusterSystem **ret, GError **
     return *ret != NULL;
 }
 
-NetBook *
-net_book_load(const ClusterSystem *system, GError **error)
+/* Takes `sweeps`. `base`: the machine they were measured on; `system`: the one asked for. */
+static NetBook *
+book_of(const ClusterSystem *base, const ClusterSystem *system, GArray *sweeps, guint n_rows)
 {
-    g_autoptr(ClusterSystem) measured = NULL;
-    if (!load_measured_system(system, &measured, error))
-        return NULL;
-    const ClusterSystem *base = measured != NULL ? measured : system;
-    g_autoptr(NetBook) book = g_new0(NetBook, 1);
-    NetFabric unfitted = net_fabric_of(base, NULL);
-    if (system->directory != NULL) {
-        g_autofree char *path = g_build_filename(system->directory, "collective.tsv", NULL);
-        book->sweeps = net_rows_load(path, &unfitted, &book->n_rows, error);
-        if (book->sweeps == NULL)
-            return NULL;
-    } else {
-        book->sweeps = g_array_new(FALSE, FALSE, sizeof(NetSweep));
-    }
+    NetBook *book = g_new0(NetBook, 1);
+    book->sweeps = sweeps;
+    book->n_rows = n_rows;
     book->fit = net_fit(base, (const NetSweep *)(void *)book->sweeps->data, book->sweeps->len);
     book->measured = net_fabric_of(base, &book->fit.tuning);
     book->asked = net_fabric_of(system, &book->fit.tuning);
@@ -394,7 +384,39 @@ net_book_load(const ClusterSystem *system, GError **error)
                     book->asked.generation != book->measured.generation;
     make_anchors(book);
     find_capacities(book);
-    return g_steal_pointer(&book);
+    return book;
+}
+
+NetBook *
+net_book_load(const ClusterSystem *system, GError **error)
+{
+    g_autoptr(ClusterSystem) measured = NULL;
+    if (!load_measured_system(system, &measured, error))
+        return NULL;
+    const ClusterSystem *base = measured != NULL ? measured : system;
+    NetFabric unfitted = net_fabric_of(base, NULL);
+    guint n_rows = 0;
+    GArray *sweeps;
+    if (system->directory != NULL) {
+        g_autofree char *path = g_build_filename(system->directory, "collective.tsv", NULL);
+        sweeps = net_rows_load(path, &unfitted, &n_rows, error);
+        if (sweeps == NULL)
+            return NULL;
+    } else {
+        sweeps = g_array_new(FALSE, FALSE, sizeof(NetSweep));
+    }
+    return book_of(base, system, sweeps, n_rows);
+}
+
+NetBook *
+net_book_new(const ClusterSystem *system, const NetSweep *sweeps, guint n,
+             GError **error G_GNUC_UNUSED)
+{
+    GArray *own = net_sweeps_copy(sweeps, n);
+    guint n_rows = 0;
+    for (guint i = 0; i < n; i++)
+        n_rows += net_curve_n_points(sweeps[i].curve);
+    return book_of(system, system, own, n_rows);
 }
 
 void

@@ -105,6 +105,14 @@ net_curve_new(const NetSample *samples, guint n)
     return curve;
 }
 
+NetCurve *
+net_curve_copy(const NetCurve *curve)
+{
+    NetCurve *copy = g_new(NetCurve, 1);
+    *copy = (NetCurve){g_memdup2(curve->points, curve->n * sizeof *curve->points), curve->n};
+    return copy;
+}
+
 void
 net_curve_free(NetCurve *curve)
 {

@@ -15,6 +15,7 @@ typedef struct {
 
 /* n >= 1 samples of bytes > 0 and ns > 0 in any order (borrowed). */
 NetCurve *net_curve_new(const NetSample *samples, guint n);
+NetCurve *net_curve_copy(const NetCurve *curve);
 void net_curve_free(NetCurve *curve);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NetCurve, net_curve_free)
 

@@ -123,6 +123,19 @@ clear_sweep(gpointer sweep)
     net_curve_free(((NetSweep *)sweep)->curve);
 }
 
+GArray *
+net_sweeps_copy(const NetSweep *sweeps, guint n)
+{
+    GArray *copies = g_array_new(FALSE, FALSE, sizeof(NetSweep));
+    g_array_set_clear_func(copies, clear_sweep);
+    for (guint i = 0; i < n; i++) {
+        NetSweep copy = sweeps[i];
+        copy.curve = net_curve_copy(sweeps[i].curve);
+        g_array_append_val(copies, copy);
+    }
+    return copies;
+}
+
 /* `rows` sorted. */
 static GArray *
 sweeps_of(const Row *rows, guint n, const NetFabric *fabric)

@@ -15,3 +15,7 @@ GArray *net_rows_parse(const char *name, const char *text, const NetFabric *fabr
                        guint *ret_n_rows, GError **error);
 /* The group that nccl-tests runs: `ranks` spread evenly over `nodes`. */
 NetGroup net_even_group(const NetFabric *fabric, guint ranks, guint nodes);
+/* An array that owns copies of the sweeps and of their curves. */
+GArray *net_sweeps_copy(const NetSweep *sweeps, guint n);
+/* A book made from sweeps in memory (borrowed, copied) that were measured on `system`. */
+NetBook *net_book_new(const ClusterSystem *system, const NetSweep *sweeps, guint n, GError **error);
