@@ -17,6 +17,7 @@ libdtsim_a_SOURCES += %D%/activation.c \
 	%D%/modules.c \
 	%D%/offload.c \
 	%D%/optimizer.c \
+	%D%/order.c \
 	%D%/placement.c \
 	%D%/sharding.c \
 	%D%/unused.c

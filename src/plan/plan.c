@@ -174,6 +174,7 @@ resolve(Plan *plan, GError **error)
            plan_resolve_optimizer(spec, error) && plan_resolve_offload(spec, system, error) &&
            plan_resolve_context(spec, shape, error) &&
            plan_resolve_experts(spec, shape, plan->remarks, error) &&
+           plan_resolve_order(spec, shape, plan->remarks, error) &&
            plan_resolve_recompute(spec, plan->layers, error);
 }
 

@@ -37,6 +37,19 @@ gboolean plan_fill_layout(const PlanSpec *spec, gint64 layers, gint64 *ret,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT; /* from spec->layout */
 gint64 *plan_resolve_layers(const PlanSpec *spec, const LlmShape *shape, GError **error);
 
+/* Axes of the grid of ranks, and the order they are dealt out in (order.c); needs the degrees of experts. */
+typedef enum {
+    PLAN_AXIS_TP,
+    PLAN_AXIS_CP,
+    PLAN_AXIS_EP,
+    PLAN_AXIS_DP,
+    PLAN_AXIS_PP,
+    PLAN_N_AXES
+} PlanAxis;
+gboolean plan_resolve_order(PlanSpec *spec, const LlmShape *shape, GPtrArray *remarks,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Of a resolved order, or of NULL: the default. */
+void plan_order_axes(const char *order, guint ret_axes[PLAN_N_AXES]);
 /* Which slot each rank has, how many nodes there are, and the links between them (placement.c). */
 gboolean plan_place_ranks(Plan *plan, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Nodes that these ranks (GArray of guint) are on. */
