@@ -1,0 +1,155 @@
+/* Runs of ops as one: random programs of several ranks take the same time to the nanosecond, and ops that others
+ * wait for stay apart. */
+#include "config.h"
+
+#include "sim/engine.h"
+#include "sim/fuse.h"
+
+enum { SLOTS = 3, MEET = 2 };
+
+static gboolean
+always(void *user, guint32 before, guint32 tag)
+{
+    return *(const gboolean *)user || before == tag;
+}
+
+static guint32
+first_tag(void *user, const guint32 *tags, const gint64 *durations_ns, guint n)
+{
+    g_assert_cmpuint(n, >, 1);
+    return tags[0];
+}
+
+static void
+fuse(SimTemplate *t, gboolean all)
+{
+    SimFuse how = {always, first_tag, &all};
+    sim_template_fuse(t, 0, &how);
+}
+
+/* Ops of a layer-like list on three slots: waits for other slots and for earlier ops, meetings on slot 2. */
+static SimTemplate *
+random_template(GRand *rand, guint n)
+{
+    SimTemplate *t = sim_template_new();
+    for (guint i = 0; i < n; i++) {
+        guint slot = g_rand_boolean(rand) ? 0 : (guint)g_rand_int_range(rand, 0, SLOTS);
+        SimWork work = {.duration_ns = g_rand_int_range(rand, 0, 1000)};
+        if (slot == MEET)
+            work.duration_ns = 100 + i;
+        guint op = sim_template_add(t, slot, work, (guint)g_rand_int_range(rand, 0, 3));
+        if (slot == MEET)
+            sim_template_join(t, op, SIM_JOIN_ALL, 0, FALSE);
+        if (i > 0 && g_rand_int_range(rand, 0, 4) == 0)
+            sim_template_wait_op(t, op, (guint)g_rand_int_range(rand, 0, (gint32)i));
+        if (g_rand_int_range(rand, 0, 6) == 0)
+            sim_template_wait_slot(t, op, (guint)g_rand_int_range(rand, 0, SLOTS));
+    }
+    return t;
+}
+
+/* Two ranks of the same templates in the same order, one of them later; returns the end of each. */
+static void
+run(SimTemplate *const *templates, guint n, const guint *order, guint calls, gint64 *ret_ends)
+{
+    g_autoptr(SimEngine) e = sim_engine_new();
+    guint32 port = sim_engine_add_meetings(e, 2, 1);
+    g_autoptr(SimTemplate) late = sim_template_new();
+    sim_template_add(late, 0, (SimWork){.duration_ns = 777}, 0);
+    g_autoptr(SimProgram) first = sim_program_new();
+    g_autoptr(SimProgram) second = sim_program_new();
+    SimProgram *const programs[] = {first, second};
+    sim_program_call(second, late, 0, 0);
+    for (guint p = 0; p < 2; p++)
+        for (guint i = 0; i < calls; i++) {
+            sim_program_call(programs[p], templates[order[i] % n], 0, 0);
+            if (i % 3 == 1) /* slot 1 keeps behind slot 0 from call to call */
+                sim_program_wait(programs[p], 1, 0, sim_program_launched(programs[p], 0));
+        }
+    for (guint p = 0; p < 2; p++)
+        sim_engine_add_rank(e, programs[p], &port, 1);
+    GError *error = NULL;
+    gboolean ok = sim_engine_run(e, NULL, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_true(ok);
+    for (guint p = 0; p < 2; p++)
+        ret_ends[p] = sim_engine_rank_end(e, p);
+}
+
+static void
+test_same_time(void)
+{
+    guint saved = 0;
+    for (guint round = 0; round < 500; round++) {
+        guint32 seed = (guint32)g_test_rand_int();
+        gint64 ends[2][2];
+        for (guint fused = 0; fused < 2; fused++) {
+            g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+            SimTemplate *templates[3];
+            guint order[12], before = 0, after = 0;
+            for (guint i = 0; i < G_N_ELEMENTS(templates); i++) {
+                templates[i] = random_template(rand, (guint)g_rand_int_range(rand, 1, 40));
+                before += sim_template_n_ops(templates[i]);
+                if (fused)
+                    fuse(templates[i], seed % 2 == 0);
+                after += sim_template_n_ops(templates[i]);
+            }
+            for (guint i = 0; i < G_N_ELEMENTS(order); i++)
+                order[i] = (guint)g_rand_int_range(rand, 0, 3);
+            run(templates, G_N_ELEMENTS(templates), order, G_N_ELEMENTS(order), ends[fused]);
+            for (guint i = 0; i < G_N_ELEMENTS(templates); i++)
+                sim_template_free(templates[i]);
+            saved += before - after;
+        }
+        g_assert_cmpint(ends[0][0], ==, ends[1][0]);
+        g_assert_cmpint(ends[0][1], ==, ends[1][1]);
+    }
+    g_assert_cmpuint(saved, >, 1000); /* or nothing was shown */
+}
+
+/* Five ops of 10, 20, 30, 40, 50 ns, the third waited for by another slot: 60 ns and 90 ns. */
+static void
+test_waited_for(void)
+{
+    g_autoptr(SimTemplate) t = sim_template_new();
+    guint other = 0;
+    for (guint i = 1; i <= 5; i++) {
+        sim_template_add(t, 0, (SimWork){.duration_ns = 10 * i}, i);
+        if (i != 3)
+            continue;
+        other = sim_template_add(t, 1, (SimWork){.duration_ns = 1}, 9);
+        sim_template_wait_slot(t, other, 0);
+    }
+    fuse(t, TRUE);
+    g_assert_cmpuint(sim_template_n_ops(t), ==, 3);
+    g_assert_cmpint(sim_template_work(t, 0).duration_ns, ==, 60);
+    g_assert_cmpint(sim_template_work(t, 1).duration_ns, ==, 1);
+    g_assert_cmpint(sim_template_work(t, 2).duration_ns, ==, 90);
+    g_assert_cmpuint(sim_template_slot(t, 1), ==, 1);
+    g_assert_cmpuint(sim_template_tag(t, 1), ==, 9);
+    g_assert_cmpuint(sim_template_tag(t, 2), ==, 4);
+}
+
+/* Unlike tags stay apart when they have to. */
+static void
+test_tags(void)
+{
+    g_autoptr(SimTemplate) t = sim_template_new();
+    static const guint tags[] = {1, 1, 2, 2, 2, 1};
+    for (guint i = 0; i < G_N_ELEMENTS(tags); i++)
+        sim_template_add(t, 0, (SimWork){.duration_ns = 1}, tags[i]);
+    fuse(t, FALSE);
+    g_assert_cmpuint(sim_template_n_ops(t), ==, 3);
+    g_assert_cmpint(sim_template_work(t, 1).duration_ns, ==, 3);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_summary("A run of ops as one op changes no time.");
+    g_test_add_func("/sim/fuse/random programs take the same time", test_same_time);
+    g_test_add_func("/sim/fuse/what is waited for ends a run", test_waited_for);
+    g_test_add_func("/sim/fuse/unlike tags", test_tags);
+    return g_test_run();
+}
