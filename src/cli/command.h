@@ -21,5 +21,5 @@ typedef struct {
 /* In the order in which the help lists them; NULL-terminated. */
 extern const CliCommand *const cli_commands[];
 
-extern const CliCommand cli_run, cli_explain, cli_memory, cli_sweep, cli_validate, cli_models,
-    cli_systems, cli_schedules;
+extern const CliCommand cli_run, cli_explain, cli_memory, cli_sweep, cli_collective, cli_validate,
+    cli_models, cli_systems, cli_schedules;

@@ -7,6 +7,9 @@ libdtsim_a_SOURCES += \
 	%D%/direct.c \
 	%D%/fabric.c %D%/fabric.h \
 	%D%/fit.c %D%/fit.h \
+	%D%/nccl_tests.c %D%/nccl_tests.h \
+	%D%/nccl_tests_line.c %D%/nccl_tests_line.h \
+	%D%/nccl_tests_table.c %D%/nccl_tests_table.h \
 	%D%/nvls.c \
 	%D%/routes.h \
 	%D%/ring.c \

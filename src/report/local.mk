@@ -1,5 +1,6 @@
 ## Sources of the layer report.
 libdtsim_a_SOURCES += %D%/advice.c %D%/advice.h
+libdtsim_a_SOURCES += %D%/collective.c %D%/collective.h
 libdtsim_a_SOURCES += %D%/explain.c
 libdtsim_a_SOURCES += %D%/gantt.c %D%/gantt.h
 libdtsim_a_SOURCES += %D%/json.c
