@@ -1,78 +1,14 @@
-/* Loads a system directory's system.conf by one table of keys, and checks that the values fit
+/* Loads a system directory's system.conf by one table of keys (keys.c), and checks that the values fit
  * together. */
 #include "config.h"
 
 #include "cluster/system.h"
 
 #include "cluster/error.h"
+#include "cluster/read.h"
 #include "cluster/shipped.h"
 
 G_DEFINE_QUARK(cluster_error_quark, cluster_error)
-
-static const char *const link_choices[] = {"nvswitch", "mesh", "pcie", NULL};
-
-#define QUANTITY(section, key, kind, fallback, what)                                               \
-    {                                                                                              \
-        section, key, CONF_KEY_QUANTITY, kind, fallback, NULL, what                                \
-    }
-#define FRACTION(section, key, what)                                                               \
-    {                                                                                              \
-        section, key, CONF_KEY_FRACTION, UNITS_COUNT, NULL, NULL, what                             \
-    }
-
-static const ConfKey keys[] = {
-    {"gpu", "name", CONF_KEY_TEXT, UNITS_COUNT, NULL, NULL, "product name of the GPU"},
-    QUANTITY("gpu", "peak-fp32", UNITS_FLOPS, NULL, "dense peak, fp32 vector units"),
-    QUANTITY("gpu", "peak-tf32", UNITS_FLOPS, "0FLOPS", "dense peak, tf32; 0FLOPS: has none"),
-    QUANTITY("gpu", "peak-fp16", UNITS_FLOPS, "0FLOPS", "dense peak, fp16; 0FLOPS: has none"),
-    QUANTITY("gpu", "peak-bf16", UNITS_FLOPS, "0FLOPS", "dense peak, bf16; 0FLOPS: has none"),
-    QUANTITY("gpu", "peak-fp8", UNITS_FLOPS, "0FLOPS", "dense peak, fp8; 0FLOPS: has none"),
-    QUANTITY("gpu", "memory", UNITS_BYTES, NULL, "HBM, all of it"),
-    QUANTITY("gpu", "memory-usable", UNITS_BYTES, NULL, "HBM that a process can allocate"),
-    QUANTITY("gpu", "memory-rate", UNITS_RATE, NULL, "HBM, nominal"),
-    FRACTION("gpu", "memory-efficiency", "share of memory-rate that a long copy achieves"),
-    QUANTITY("gpu", "l2", UNITS_BYTES, NULL, "last-level cache"),
-    QUANTITY("gpu", "sms", UNITS_COUNT, NULL, "streaming multiprocessors"),
-    QUANTITY("gpu", "clock", UNITS_FREQUENCY, NULL, "SM clock behind the peaks"),
-    QUANTITY("gpu", "kernel-floor", UNITS_TIME, NULL, "interval of back-to-back small kernels"),
-    QUANTITY("node", "gpus", UNITS_COUNT, NULL, "GPUs in a node"),
-    {"node", "link", CONF_KEY_CHOICE, UNITS_COUNT, NULL, link_choices,
-     "how the GPUs of a node meet"},
-    QUANTITY("node", "nvlink-rate", UNITS_RATE, NULL,
-             "GPU to GPU in a node, per GPU and direction, nominal (link = pcie: over PCIe)"),
-    FRACTION("node", "nvlink-efficiency", "share of nvlink-rate that a large collective achieves"),
-    QUANTITY("node", "nvlink-latency", UNITS_TIME, NULL, "one hop in a node"),
-    QUANTITY("node", "pcie-rate", UNITS_RATE, NULL, "host link per GPU and direction, achieved"),
-    QUANTITY("nic", "count", UNITS_COUNT, NULL, "network cards of a node"),
-    QUANTITY("nic", "rate", UNITS_RATE, NULL, "line rate of a card per direction"),
-    FRACTION("nic", "efficiency", "share of the line rate that a large transfer achieves"),
-    QUANTITY("nic", "latency", UNITS_TIME, NULL, "one message, GPU to GPU over the network"),
-    {"fabric", "rail-optimised", CONF_KEY_BOOL, UNITS_COUNT, NULL, NULL,
-     "card i of every node meets on switch i"},
-    {"fabric", "oversubscription", CONF_KEY_TEXT, UNITS_COUNT, NULL, NULL,
-     "1 = full bisection; 2 = half of it above the first switch"},
-    QUANTITY("host", "launch", UNITS_TIME, NULL,
-             "CPU time of the framework from one kernel to the next"),
-    {"host", "launch-blocking", CONF_KEY_BOOL, 0, "no", NULL,
-     "the CPU waits for each kernel (CUDA_LAUNCH_BLOCKING=1)"},
-    QUANTITY("host", "sync", UNITS_TIME, NULL, "gap in a stream after a device synchronise"),
-    QUANTITY("host", "fixed-memory", UNITS_BYTES, NULL,
-             "CUDA context, kernels, cuBLAS and NCCL buffers per GPU"),
-    QUANTITY("host", "memory", UNITS_BYTES, "0B", "memory of a node's CPUs; 0B: not known"),
-    QUANTITY("host", "memory-rate", UNITS_RATE, "200GBps",
-             "what a node's CPUs read and write together in an optimizer step"),
-    QUANTITY("host", "nvme-read", UNITS_RATE, "0GBps",
-             "reading from all drives of a node; 0GBps: has none"),
-    QUANTITY("host", "nvme-write", UNITS_RATE, "0GBps",
-             "writing to all drives of a node; 0GBps: has none"),
-    {NULL, NULL, CONF_KEY_TEXT, UNITS_COUNT, NULL, NULL, NULL},
-};
-
-const ConfKey *
-cluster_system_keys(void)
-{
-    return keys;
-}
 
 static void
 read_gpu(ClusterSystem *s)
@@ -91,7 +27,16 @@ read_gpu(ClusterSystem *s)
     s->l2_bytes = conf_keyfile_quantity(s->conf, "gpu", "l2");
     s->n_sms = conf_keyfile_quantity(s->conf, "gpu", "sms");
     s->clock_Hz = conf_keyfile_quantity(s->conf, "gpu", "clock");
+    s->overlap_off = conf_keyfile_choice(s->conf, "gpu", "overlap") == 1;
     s->kernel_floor_ns = conf_keyfile_quantity(s->conf, "gpu", "kernel-floor");
+}
+
+/* What each of the node's hosts has, for the node. */
+static gint64
+quantity_of_hosts(const ClusterSystem *s, const char *key)
+{
+    gint64 value = conf_keyfile_quantity(s->conf, "host", key);
+    return value > G_MAXINT64 / MAX(s->hosts, 1) ? G_MAXINT64 : value * s->hosts;
 }
 
 static void
@@ -101,15 +46,16 @@ read_host(ClusterSystem *s)
     s->launch_blocking = conf_keyfile_bool(s->conf, "host", "launch-blocking");
     s->sync_ns = conf_keyfile_quantity(s->conf, "host", "sync");
     s->fixed_memory_bytes = conf_keyfile_quantity(s->conf, "host", "fixed-memory");
-    s->host_memory_bytes = conf_keyfile_quantity(s->conf, "host", "memory");
-    s->host_memory_Bps = conf_keyfile_quantity(s->conf, "host", "memory-rate");
-    s->nvme_read_Bps = conf_keyfile_quantity(s->conf, "host", "nvme-read");
-    s->nvme_write_Bps = conf_keyfile_quantity(s->conf, "host", "nvme-write");
+    s->host_memory_bytes = quantity_of_hosts(s, "memory");
+    s->host_memory_Bps = quantity_of_hosts(s, "memory-rate");
+    s->nvme_read_Bps = quantity_of_hosts(s, "nvme-read");
+    s->nvme_write_Bps = quantity_of_hosts(s, "nvme-write");
 }
 
 static void
 read_links(ClusterSystem *s)
 {
+    s->hosts = conf_keyfile_quantity(s->conf, "node", "hosts");
     s->gpus_per_node = conf_keyfile_quantity(s->conf, "node", "gpus");
     s->link = (ClusterLink)conf_keyfile_choice(s->conf, "node", "link");
     s->nvlink_Bps = conf_keyfile_quantity(s->conf, "node", "nvlink-rate");
@@ -120,27 +66,7 @@ read_links(ClusterSystem *s)
     s->nic_Bps = conf_keyfile_quantity(s->conf, "nic", "rate");
     s->nic_efficiency = conf_keyfile_fraction(s->conf, "nic", "efficiency");
     s->nic_latency_ns = conf_keyfile_quantity(s->conf, "nic", "latency");
-    s->rail_optimised = conf_keyfile_bool(s->conf, "fabric", "rail-optimised");
-}
-
-/* "2", "1.5" or "2:1". */
-static gboolean
-read_oversubscription(ClusterSystem *s, const char *path, GError **error)
-{
-    const char *text = conf_keyfile_text(s->conf, "fabric", "oversubscription");
-    char *end = NULL;
-    double value = g_ascii_strtod(text, &end);
-    if (end == text || !(g_str_equal(end, "") || g_str_equal(end, ":1")) || !(value >= 1) ||
-        value > 1000) {
-        g_set_error(
-            error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
-            "%s: [fabric] oversubscription: '%s' is not a ratio from 1 to 1000; write 1 for full "
-            "bisection, 2 for half",
-            path, text);
-        return FALSE;
-    }
-    s->oversubscription = value;
-    return TRUE;
+    s->gpudirect = conf_keyfile_bool(s->conf, "nic", "gpudirect");
 }
 
 /* What must be more than zero for any time to be finite. Written as text here, so that the
@@ -251,7 +177,7 @@ summarise(const ClusterSystem *s)
     g_autofree char *nic = units_format(UNITS_RATE, s->nic_Bps, 4);
     return g_strdup_printf(
         "%" G_GINT64_FORMAT " x %s a node, %s %s; %" G_GINT64_FORMAT " x %s to the network",
-        s->gpus_per_node, s->gpu_name, link_choices[s->link], link, s->nics_per_node, nic);
+        s->gpus_per_node, s->gpu_name, cluster_link_name(s->link), link, s->nics_per_node, nic);
 }
 
 /* Takes `conf`; `where` is the place in messages. */
@@ -266,9 +192,10 @@ system_new(ConfKeyfile *conf, const char *where, const char *const *overrides, G
     read_gpu(s);
     read_links(s);
     read_host(s);
-    if (!check_positive(s, where, error) || !read_oversubscription(s, where, error) ||
-        !check_counts(s, where, error) || !check_memory(s, where, error) ||
-        !check_drives(s, where, error))
+    if (!check_positive(s, where, error) || !check_counts(s, where, error) ||
+        !check_memory(s, where, error) || !check_drives(s, where, error) ||
+        !cluster_read_node(s, where, error) || !cluster_read_fabric(s, where, error) ||
+        !cluster_read_nccl(s, where, error))
         return NULL;
     s->summary = summarise(s);
     return g_steal_pointer(&s);
@@ -278,7 +205,7 @@ static ClusterSystem *
 load_directory(const char *directory, const char *const *overrides, GError **error)
 {
     g_autofree char *path = g_build_filename(directory, "system.conf", NULL);
-    ConfKeyfile *conf = conf_keyfile_load(path, keys, error);
+    ConfKeyfile *conf = conf_keyfile_load(path, cluster_system_keys(), error);
     ClusterSystem *s = conf ? system_new(conf, path, overrides, error) : NULL;
     if (!s)
         return NULL;
@@ -292,7 +219,7 @@ ClusterSystem *
 cluster_system_parse(const char *name, const char *text, const char *const *overrides,
                      GError **error)
 {
-    ConfKeyfile *conf = conf_keyfile_parse(name, text, keys, error);
+    ConfKeyfile *conf = conf_keyfile_parse(name, text, cluster_system_keys(), error);
     ClusterSystem *s = conf ? system_new(conf, name, overrides, error) : NULL;
     if (!s)
         return NULL;
@@ -317,6 +244,9 @@ cluster_system_free(ClusterSystem *s)
     g_free(s->directory);
     g_free(s->summary);
     g_free(s->gpu_name);
+    g_free(s->mesh);
+    g_free(s->nccl_algo);
+    g_free(s->nccl_proto);
     conf_keyfile_free(s->conf);
     g_free(s);
 }

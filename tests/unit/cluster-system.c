@@ -16,7 +16,7 @@ static const char tiny[] =
     "[node]\ngpus = 4\nlink = mesh\nnvlink-rate = 50GBps\nnvlink-efficiency = 0.8\n"
     "nvlink-latency = 1us\npcie-rate = 10GBps\n"
     "[nic]\ncount = 2\nrate = 100Gbps\nefficiency = 0.9\nlatency = 5us\n"
-    "[fabric]\nrail-optimised = no\noversubscription = 2:1\n"
+    "[fabric]\nkind = fat-tree\noversubscription = 2:1\n"
     "[host]\nlaunch = 4us\nsync = 10us\nfixed-memory = 1GB\n";
 
 static void

@@ -17,7 +17,7 @@ cost_fixture_system(const char *set)
         "[node]\ngpus = 8\nlink = nvswitch\nnvlink-rate = 50GBps\nnvlink-efficiency = 0.8\n"
         "nvlink-latency = 1us\npcie-rate = 10GBps\n"
         "[nic]\ncount = 8\nrate = 100Gbps\nefficiency = 0.9\nlatency = 5us\n"
-        "[fabric]\nrail-optimised = no\noversubscription = 1\n"
+        "[fabric]\nkind = fat-tree\noversubscription = 1\n"
         "[host]\nlaunch = 4us\nsync = 10us\nfixed-memory = 1GB\n";
     const char *sets[] = {set, NULL};
     g_autoptr(GError) error = NULL;
