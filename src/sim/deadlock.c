@@ -62,7 +62,7 @@ say_stream(GString *text, const SimEngine *e, guint32 stream)
 }
 
 static void
-say_stuck(GString *text, const Account *account, guint32 stream)
+say_place(GString *text, const Account *account, guint32 stream)
 {
     const SimEngine *e = account->e;
     const SimStream *s = &e->streams[stream];
@@ -75,6 +75,14 @@ say_stuck(GString *text, const Account *account, guint32 stream)
     else
         g_string_append_printf(text, " at op %u of call %u (label %u)", s->op->index, call,
                                s->call->label);
+}
+
+static void
+say_stuck(GString *text, const Account *account, guint32 stream)
+{
+    const SimEngine *e = account->e;
+    const SimStream *s = &e->streams[stream];
+    say_place(text, account, stream);
     if (s->state == SIM_STREAM_WAITING) {
         const SimStream *other = s - s->slot + s->on;
         g_string_append_printf(
@@ -181,4 +189,29 @@ sim_deadlock_describe(SimEngine *e, SimNamer namer, void *user, GError **error)
     else
         say_open_send(text, e);
     g_set_error_literal(error, SIM_ERROR, SIM_ERROR_DEADLOCK, text->str);
+}
+
+void
+sim_deadlock_describe_standstill(SimEngine *e, SimNamer namer, void *user, GError **error)
+{
+    Account account = {e, namer, user, NULL};
+    guint32 resource;
+    const SimActivity *a = &e->fluid.activities[sim_fluid_find_standing(&e->fluid, &resource)];
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_append_printf(text,
+                           "standstill at %" G_GINT64_FORMAT
+                           " ns: resource %u has capacity 0 and no later change raises it; ",
+                           e->now_ns, resource);
+    const SimMeeting *m = a->single ? NULL : &e->meetings[a->owner];
+    if (m && m->eager) { /* the sender has gone on */
+        g_string_append(text, "a send of ");
+        say_stream(text, e, m->last);
+        g_string_append_printf(text, " into meeting %u", a->owner);
+    } else {
+        say_place(text, &account, m ? m->last : a->owner);
+    }
+    g_string_append(text, " stands still on it");
+    if (e->fluid.n_standing > 1)
+        g_string_append_printf(text, ", and %u more", e->fluid.n_standing - 1);
+    g_set_error_literal(error, SIM_ERROR, SIM_ERROR_STANDSTILL, text->str);
 }

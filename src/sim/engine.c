@@ -29,6 +29,11 @@ sim_engine_free(SimEngine *e)
     g_free(e->meetings);
     g_free(e->ranks);
     g_free(e->queue);
+    if (e->interference)
+        sim_interference_clear(e->interference);
+    g_free(e->interference);
+    if (e->changes)
+        g_array_unref(e->changes);
     sim_heap_clear(&e->heap);
     sim_fluid_clear(&e->fluid);
     g_free(e);
@@ -37,6 +42,7 @@ sim_engine_free(SimEngine *e)
 guint32
 sim_engine_add_resource(SimEngine *e, double capacity_per_s)
 {
+    g_assert(!e->has_run);
     return sim_fluid_add_resource(&e->fluid, capacity_per_s);
 }
 
@@ -115,6 +121,88 @@ sim_engine_set_probe(SimEngine *e, const SimProbe *probe)
     }
 }
 
+void
+sim_engine_set_pace(SimEngine *e, const SimPace *pace)
+{
+    g_assert(!e->has_run);
+    e->pace = NULL;
+    if (pace && pace->duration) {
+        e->pace_copy = *pace;
+        e->pace = &e->pace_copy;
+    }
+}
+
+void
+sim_engine_set_interference(SimEngine *e, guint kind, guint beside, double speed)
+{
+    g_assert(!e->has_run && kind > 0 && kind < SIM_KINDS && beside > 0 && beside < SIM_KINDS);
+    g_assert(speed > 0 && speed <= 1);
+    if (!e->interference) {
+        e->interference = g_new(SimInterference, 1);
+        sim_interference_init(e->interference);
+    }
+    sim_interference_set(e->interference, kind, beside, speed);
+}
+
+void
+sim_engine_schedule_capacity(SimEngine *e, gint64 when_ns, guint32 resource, double capacity_per_s)
+{
+    g_assert(!e->has_run && when_ns >= 0 && when_ns <= SIM_TIME_LIMIT_NS);
+    g_assert(resource < e->fluid.n_resources);
+    g_assert(capacity_per_s >= 0 && capacity_per_s <= G_MAXDOUBLE);
+    if (!e->changes)
+        e->changes = g_array_new(FALSE, FALSE, sizeof(SimChange));
+    SimChange change = {when_ns, resource, e->changes->len, capacity_per_s};
+    g_array_append_val(e->changes, change);
+}
+
+void
+sim_engine_add_background(SimEngine *e, guint32 resource, double rate_per_s)
+{
+    g_assert(!e->has_run && resource < e->fluid.n_resources);
+    g_assert(rate_per_s >= 0 && rate_per_s <= G_MAXDOUBLE);
+    if (rate_per_s > 0)
+        sim_fluid_add_background(&e->fluid, resource, rate_per_s);
+}
+
+static gint
+compare_changes(gconstpointer a, gconstpointer b)
+{
+    const SimChange *one = a, *two = b;
+    if (one->when_ns != two->when_ns)
+        return one->when_ns < two->when_ns ? -1 : 1;
+    return one->order < two->order ? -1 : one->order > two->order;
+}
+
+/* At most one event of the heap is a change: the next. */
+static void
+schedule_next_change(SimEngine *e)
+{
+    if (!e->changes || e->next_change == e->changes->len)
+        return;
+    gint64 when_ns = g_array_index(e->changes, SimChange, e->next_change).when_ns;
+    sim_heap_push(&e->heap, when_ns, SIM_EVENT_CAPACITY, 0, 0);
+}
+
+static void
+apply_changes(SimEngine *e)
+{
+    for (; e->next_change < e->changes->len; e->next_change++) {
+        const SimChange *change = &g_array_index(e->changes, SimChange, e->next_change);
+        if (change->when_ns > e->now_ns)
+            break;
+        sim_fluid_set_capacity(&e->fluid, change->resource, change->capacity);
+    }
+    schedule_next_change(e);
+}
+
+/* A change is due, but nothing runs or could go on because of it. */
+static gboolean
+is_over(const SimEngine *e)
+{
+    return e->heap.n == e->fluid.n_stale && !e->fluid.unsettled && e->fluid.n_standing == 0;
+}
+
 /* Takes the event; FALSE when it was void. */
 static gboolean
 handle(SimEngine *e, const SimEvent *event)
@@ -126,10 +214,16 @@ handle(SimEngine *e, const SimEvent *event)
     }
     e->now_ns = event->when_ns;
     guint32 owner = event->id;
+    if (kind == SIM_EVENT_CAPACITY) {
+        apply_changes(e);
+        return TRUE;
+    }
     if (kind == SIM_EVENT_ACTIVITY) {
         const SimActivity *a = &e->fluid.activities[event->id];
         owner = a->owner;
         kind = a->single ? SIM_EVENT_STREAM : SIM_EVENT_MEETING;
+        if (e->interference)
+            sim_interference_remove(e->interference, &e->fluid, event->id);
         sim_fluid_finish(&e->fluid, e->now_ns, event->id);
     }
     if (kind == SIM_EVENT_MEETING) {
@@ -141,15 +235,25 @@ handle(SimEngine *e, const SimEvent *event)
     return TRUE;
 }
 
+static void
+settle(SimEngine *e)
+{
+    if (e->interference)
+        sim_interference_settle(e->interference, &e->fluid);
+    sim_fluid_settle(&e->fluid, &e->heap, e->now_ns);
+}
+
 static gboolean
 run_events(SimEngine *e, GError **error)
 {
     for (;;) {
         sim_stream_drain(e);
-        if (sim_fluid_is_dirty(&e->fluid) && sim_heap_next_ns(&e->heap) > e->now_ns)
-            sim_fluid_settle(&e->fluid, &e->heap, e->now_ns);
+        if (e->fluid.unsettled && sim_heap_next_ns(&e->heap) > e->now_ns)
+            settle(e);
         SimEvent event;
         if (!sim_heap_pop(&e->heap, &event))
+            return TRUE;
+        if (sim_event_kind(&event) == SIM_EVENT_CAPACITY && is_over(e))
             return TRUE;
         if (event.when_ns > SIM_TIME_LIMIT_NS) {
             g_set_error(error, SIM_ERROR, SIM_ERROR_LIMIT,
@@ -168,10 +272,20 @@ sim_engine_run(SimEngine *e, SimNamer namer, void *user, GError **error)
     g_assert(!e->has_run);
     e->has_run = TRUE;
     e->n_unfinished = e->n_streams;
+    if (e->interference)
+        sim_interference_set_n_ranks(e->interference, e->n_ranks);
+    if (e->changes)
+        g_array_sort(e->changes, compare_changes);
+    schedule_next_change(e);
+    e->watched = e->pace || e->interference;
     for (guint32 i = 0; i < e->n_streams; i++)
         sim_stream_enqueue(e, i);
     if (!run_events(e, error))
         return FALSE;
+    if (e->fluid.n_standing > 0) {
+        sim_deadlock_describe_standstill(e, namer, user, error);
+        return FALSE;
+    }
     if (e->n_unfinished > 0 || e->n_open_sends > 0) {
         sim_deadlock_describe(e, namer, user, error);
         return FALSE;

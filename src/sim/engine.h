@@ -8,10 +8,18 @@
  * Fluid sharing: an activity of isolated duration D and loads L_k runs at speed x in (0, 1]; at speed
  * x it uses rate x * w_ik * L_k / D of resource i, w_ik being the weight that its meeting puts on
  * resource i for load kind k.  Speeds are the max-min fair solution under sum of rates <= capacity
- * (progressive filling with x <= 1), re-solved at every start and end, and only for the connected
- * component of activities and resources that changed.  Alone, an activity takes exactly D, unless its
- * own rate exceeds a capacity C: then x = C / rate.  A disturbed end is rounded up to the next ns.
- * Changes at one instant are solved together, once.
+ * (progressive filling with x <= cap), re-solved at every start, end and change of capacity or cap, and
+ * only for the connected component of activities and resources that changed.  Alone, an activity takes
+ * exactly D, unless its own rate exceeds a capacity C: then x = C / rate.  A disturbed end is rounded up
+ * to the next ns.  Changes at one instant are solved together, once.
+ *
+ * Interference: work of kind k on rank r goes at most at cap_r(k) = product over kinds b of s_kb ^ n_b,
+ * n_b being how many pieces of work of kind b run on the rank beside it, s_kb what was set for (k, b),
+ * else 1.  A collective's cap is the least of its members', an eager send's that of the sender's rank, on
+ * which it runs beside whatever its stream does next.  Work runs from its start (of a rendezvous: when
+ * the last member joined) to its end; who waits disturbs nobody.
+ *
+ * Pace: work that is made to take D' instead of D moves the same loads, so at rates L_k / D'.
  *
  * At equal times events are taken in the order in which they were scheduled; when an op ends, the
  * slots that waited for it go on first, by slot, then its own stream; the members of a meeting go on
@@ -26,7 +34,7 @@
 
 #define SIM_ERROR (sim_error_quark())
 GQuark sim_error_quark(void);
-typedef enum { SIM_ERROR_DEADLOCK, SIM_ERROR_LIMIT } SimError;
+typedef enum { SIM_ERROR_DEADLOCK, SIM_ERROR_LIMIT, SIM_ERROR_STANDSTILL } SimError;
 
 typedef struct SimEngine SimEngine;
 
@@ -64,9 +72,9 @@ typedef struct {
 } SimProbe;
 void sim_engine_set_probe(SimEngine *e, const SimProbe *probe);
 
-/* The only hook on durations: called once for each op of a duration above 0 when it starts (for a meeting once,
- * with the member that joined last; for an eager send with the sender), returns how long it takes alone
- * (>= 0). NULL: as the templates say, which costs nothing. Called in the order of events. */
+/* The only hook on durations: called once for each op of a duration above 0 when it starts (for a meeting
+ * once, with the member that joined last; for an eager send with the sender), returns how long it takes
+ * alone (>= 0). NULL: as the templates say, which costs nothing. Called in the order of events. */
 typedef struct {
     gint64 (*duration)(void *user, guint32 rank, guint slot, guint32 tag, guint call,
                        gint64 start_ns, gint64 duration_ns);
@@ -74,19 +82,23 @@ typedef struct {
 } SimPace;
 void sim_engine_set_pace(SimEngine *e, const SimPace *pace);
 
-/* Work of kind `kind` (SimWork.kind > 0) runs at most at `speed` (0 < speed <= 1) while work of kind `beside` runs on
- * another stream of the same rank; beside several, at most at the product. A meeting goes at the least of its members'.
- * Without any such call it costs nothing. Alone, work still takes exactly its duration. */
+/* Work of kind `kind` (SimWork.kind > 0) runs at most at `speed` (0 < speed <= 1) while work of kind
+ * `beside` runs on another stream of the same rank; beside several, at most at the product. A meeting
+ * goes at the least of its members'. Without any such call it costs nothing. Alone, work still takes
+ * exactly its duration. Members of a meeting must be of one kind. */
 void sim_engine_set_interference(SimEngine *e, guint kind, guint beside, double speed);
-/* From `when_ns` on the resource has this capacity (>= 0; at 0 whoever uses it stands still). */
+/* From `when_ns` on the resource has this capacity (>= 0; at 0 whoever uses it stands still, and when no
+ * later change raises it the run ends in SIM_ERROR_STANDSTILL). Of several changes at one time the one
+ * scheduled last holds. Changes after the last op do not prolong the run. */
 void sim_engine_schedule_capacity(SimEngine *e, gint64 when_ns, guint32 resource,
                                   double capacity_per_s);
-/* Somebody else uses the resource without end: at full speed so much of it, sharing max-min as every activity does.
- * Not counted in the resource's load and busy time. */
+/* Somebody else uses the resource without end: at full speed so much of it, sharing max-min as every
+ * activity does. Not counted in the resource's load and busy time. */
 void sim_engine_add_background(SimEngine *e, guint32 resource, double rate_per_s);
 
-/* Runs to the end; once. A deadlock (also a message that nobody receives) is an error that names each stuck rank's call label and what it waits
- * for (rank, slot, op index, meeting), at most eight of them, with the cycle when there is one.
+/* Runs to the end; once. A deadlock (also a message that nobody receives) is an error that names each
+ * stuck rank's call label and what it waits for (rank, slot, op index, meeting), at most eight of them,
+ * with the cycle when there is one.
  * Labels and tags are turned into words by `name` (may be NULL): caller's text, transfer full. */
 typedef char *(*SimNamer)(void *user, guint32 rank, guint call, guint32 label);
 gboolean sim_engine_run(SimEngine *e, SimNamer namer, void *user,
@@ -115,7 +127,8 @@ gint64 sim_engine_resource_busy_ns(const SimEngine *e, guint32 resource);
  *   receive that had to wait: a segment with the receive's tag from the time of sending to the
  *     message's arrival (it may begin before the receive was at the head of its stream), then on to
  *     what released the send
- *   disturbed op: a segment as long as it took */
+ *   op that took another time than alone (shared, paced, slowed, standing still): a segment as long
+ *     as it took */
 typedef struct {
     guint32 rank;
     guint slot;

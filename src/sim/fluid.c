@@ -17,11 +17,13 @@ sim_fluid_init(SimFluid *f)
     f->nodes = g_array_new(FALSE, FALSE, sizeof(SimUseNode));
     g_array_append_vals(f->nodes, &(SimUseNode){0}, 1);
     f->dirty = g_array_new(FALSE, FALSE, sizeof(guint32));
+    f->changed = g_array_new(FALSE, FALSE, sizeof(guint32));
     f->members = g_array_new(FALSE, FALSE, sizeof(guint32));
     f->tight = g_array_new(FALSE, FALSE, sizeof(guint32));
     f->first = g_array_new(FALSE, FALSE, sizeof(guint32));
     f->uses = g_array_new(FALSE, FALSE, sizeof(SimUse));
     f->capacities = g_array_new(FALSE, FALSE, sizeof(double));
+    f->caps = g_array_new(FALSE, FALSE, sizeof(double));
     f->speeds = g_array_new(FALSE, FALSE, sizeof(double));
 }
 
@@ -34,8 +36,8 @@ sim_fluid_clear(SimFluid *f)
         g_free(f->activities[j].uses);
     g_free(f->resources);
     g_free(f->activities);
-    GArray *arrays[] = {f->nodes, f->dirty, f->members,    f->tight,
-                        f->first, f->uses,  f->capacities, f->speeds};
+    GArray *arrays[] = {f->nodes, f->dirty, f->changed,    f->members, f->tight,
+                        f->first, f->uses,  f->capacities, f->caps,    f->speeds};
     for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     sim_maxmin_clear(&f->buffers);
@@ -73,7 +75,18 @@ mark_dirty(SimFluid *f, guint32 resource)
     if (f->resources[resource].dirty)
         return;
     f->resources[resource].dirty = TRUE;
+    f->unsettled = TRUE;
     g_array_append_val(f->dirty, resource);
+}
+
+static void
+mark_changed(SimFluid *f, guint32 id)
+{
+    if (f->activities[id].changed)
+        return;
+    f->activities[id].changed = TRUE;
+    f->unsettled = TRUE;
+    g_array_append_val(f->changed, id);
 }
 
 static guint32
@@ -112,33 +125,60 @@ add_rate(SimFluid *f, guint32 id, guint32 resource, double rate)
 }
 
 static void
-attach(SimResource *r, SimActivityUse *use, guint32 id, guint32 index, gint64 now_ns)
+attach(SimFluid *f, guint32 id, guint32 index, gint64 now_ns)
 {
+    SimActivityUse *use = &f->activities[id].uses[index];
+    SimResource *r = &f->resources[use->resource];
     if (r->n_users == r->n_reserved) {
         r->n_reserved = MAX(4, 2 * r->n_reserved);
         r->users = g_renew(SimUser, r->users, r->n_reserved);
     }
-    if (r->n_users == 0)
+    if (r->n_users == r->n_endless)
         r->busy_since_ns = now_ns;
     use->place = r->n_users;
     r->users[r->n_users++] = (SimUser){id, index};
     r->demand += use->rate;
 }
 
-void
-sim_fluid_start(SimFluid *f, SimHeap *heap, gint64 now_ns, gint64 duration_ns, const double *load,
-                guint32 uses, guint32 owner, gboolean single)
+static guint32
+begin(SimFluid *f, gint64 now_ns, guint32 owner, gboolean single)
 {
-    g_assert(duration_ns > 0);
     guint32 id = take_activity(f);
     SimActivity *a = &f->activities[id];
     a->n_uses = 0;
     a->owner = owner;
-    a->single = single;
-    a->remaining_ns = (double)duration_ns;
+    a->single = !!single;
+    a->scheduled = a->changed = a->endless = FALSE;
     a->since_ns = now_ns;
+    a->speed = -1;
+    a->cap = 1;
     a->mark = 0;
     f->mark++;
+    return id;
+}
+
+/* Adds the activity to the users of its resources; whether one of them is tight. */
+static gboolean
+attach_all(SimFluid *f, guint32 id, gint64 now_ns)
+{
+    const SimActivity *a = &f->activities[id];
+    gboolean tight = FALSE;
+    for (guint32 u = 0; u < a->n_uses; u++) {
+        attach(f, id, u, now_ns);
+        if (is_tight(&f->resources[a->uses[u].resource])) {
+            mark_dirty(f, a->uses[u].resource);
+            tight = TRUE;
+        }
+    }
+    return tight;
+}
+
+guint32
+sim_fluid_start(SimFluid *f, SimHeap *heap, gint64 now_ns, gint64 duration_ns, const double *load,
+                guint32 uses, guint32 owner, gboolean single, gboolean hold)
+{
+    g_assert(duration_ns > 0);
+    guint32 id = begin(f, now_ns, owner, single);
     for (guint32 u = uses; u;) {
         const SimUseNode *node = &g_array_index(f->nodes, SimUseNode, u);
         double amount = node->weight * load[node->kind];
@@ -148,19 +188,48 @@ sim_fluid_start(SimFluid *f, SimHeap *heap, gint64 now_ns, gint64 duration_ns, c
         }
         u = node->next;
     }
-    gboolean tight = FALSE;
-    for (guint32 u = 0; u < a->n_uses; u++) {
-        SimResource *r = &f->resources[a->uses[u].resource];
-        attach(r, &a->uses[u], id, u, now_ns);
-        if (is_tight(r)) {
-            mark_dirty(f, a->uses[u].resource);
-            tight = TRUE;
-        }
-    }
-    a->speed = tight ? 0 : 1;
+    gboolean tight = attach_all(f, id, now_ns);
+    SimActivity *a = &f->activities[id];
+    a->remaining_ns = (double)duration_ns;
     a->end_ns = now_ns + duration_ns;
-    if (!tight)
+    if (hold) {
+        mark_changed(f, id);
+    } else if (!tight) {
+        a->speed = 1;
+        a->scheduled = TRUE;
         sim_heap_push(heap, a->end_ns, SIM_EVENT_ACTIVITY, id, a->generation);
+    }
+    return id;
+}
+
+void
+sim_fluid_add_background(SimFluid *f, guint32 resource, double rate_per_s)
+{
+    guint32 id = begin(f, 0, NOTHING, TRUE);
+    f->activities[id].endless = TRUE;
+    add_rate(f, id, resource, rate_per_s);
+    attach_all(f, id, 0);
+    f->resources[resource].n_endless++;
+}
+
+void
+sim_fluid_set_cap(SimFluid *f, guint32 activity, double cap)
+{
+    g_assert(cap > 0 && cap <= 1);
+    if (f->activities[activity].cap == cap)
+        return;
+    f->activities[activity].cap = cap;
+    mark_changed(f, activity);
+}
+
+void
+sim_fluid_set_capacity(SimFluid *f, guint32 resource, double capacity_per_s)
+{
+    SimResource *r = &f->resources[resource];
+    gboolean was_tight = is_tight(r);
+    r->capacity = capacity_per_s;
+    if (was_tight || is_tight(r))
+        mark_dirty(f, resource);
 }
 
 gboolean
@@ -184,7 +253,7 @@ static void
 detach(SimFluid *f, const SimActivityUse *use, gint64 now_ns)
 {
     SimResource *r = &f->resources[use->resource];
-    if (is_tight(r) && r->n_users > 1)
+    if (is_tight(r) && r->n_users > r->n_endless + 1)
         mark_dirty(f, use->resource);
     SimUser last = r->users[--r->n_users];
     r->users[use->place] = last;
@@ -192,7 +261,7 @@ detach(SimFluid *f, const SimActivityUse *use, gint64 now_ns)
     r->demand -= use->rate;
     if (++r->n_removals >= r->n_users)
         refresh_demand(f, r);
-    if (r->n_users == 0)
+    if (r->n_users == r->n_endless)
         r->busy_ns += now_ns - r->busy_since_ns;
 }
 
@@ -244,6 +313,8 @@ solve(SimFluid *f)
     g_array_set_size(f->uses, 0);
     g_array_set_size(f->speeds, f->members->len);
     g_array_set_size(f->capacities, 0);
+    g_array_set_size(f->caps, 0);
+    gboolean capped = FALSE;
     for (guint i = 0; i < f->tight->len; i++) {
         guint32 resource = g_array_index(f->tight, guint32, i);
         g_array_append_val(f->capacities, f->resources[resource].capacity);
@@ -254,6 +325,8 @@ solve(SimFluid *f)
         if (m == f->members->len)
             break;
         const SimActivity *a = &f->activities[g_array_index(f->members, guint32, m)];
+        g_array_append_val(f->caps, a->cap);
+        capped |= a->cap < 1;
         for (guint32 u = 0; u < a->n_uses; u++) {
             const SimResource *r = &f->resources[a->uses[u].resource];
             SimUse use = {.resource = r->local, .rate = a->uses[u].rate};
@@ -265,6 +338,7 @@ solve(SimFluid *f)
     sim_maxmin_solve_in(&f->buffers, f->members->len, (const guint32 *)(void *)f->first->data,
                         (const SimUse *)(void *)f->uses->data, f->tight->len,
                         (const double *)(void *)f->capacities->data,
+                        capped ? (const double *)(void *)f->caps->data : NULL,
                         (double *)(void *)f->speeds->data);
 }
 
@@ -279,25 +353,57 @@ end_of(const SimActivity *a, gint64 now_ns)
     return now_ns + (gint64)MAX(left, 0);
 }
 
+/* The event of its end, if there is one, is void from now on. */
+static void
+unschedule(SimFluid *f, SimActivity *a)
+{
+    if (!a->scheduled)
+        return;
+    a->scheduled = FALSE;
+    a->generation++;
+    f->n_stale++;
+}
+
 static void
 set_speed(SimFluid *f, SimHeap *heap, gint64 now_ns, guint32 id, double speed)
 {
     SimActivity *a = &f->activities[id];
-    gboolean scheduled = a->speed > 0;
-    if (scheduled && fabs(speed - a->speed) <= 1e-12 * a->speed)
+    if (a->endless || fabs(speed - a->speed) <= 1e-12 * a->speed)
         return;
-    a->remaining_ns -= a->speed * (double)(now_ns - a->since_ns);
+    gboolean is_first = a->speed < 0;
+    f->n_standing += (speed == 0) - (a->speed == 0);
+    if (!is_first)
+        a->remaining_ns -= a->speed * (double)(now_ns - a->since_ns);
     a->since_ns = now_ns;
     a->speed = speed;
-    gint64 end_ns = end_of(a, now_ns);
-    if (scheduled && end_ns == a->end_ns)
+    if (speed == 0) {
+        unschedule(f, a);
         return;
-    if (scheduled) {
-        a->generation++;
-        f->n_stale++;
     }
+    gint64 end_ns = is_first && speed == 1 ? a->end_ns : end_of(a, now_ns);
+    if (a->scheduled && end_ns == a->end_ns)
+        return;
+    unschedule(f, a);
+    a->scheduled = TRUE;
     a->end_ns = end_ns;
     sim_heap_push(heap, end_ns, SIM_EVENT_ACTIVITY, id, a->generation);
+}
+
+/* Solves for the component of the activity, unless this visit did. */
+static void
+settle_activity(SimFluid *f, SimHeap *heap, gint64 now_ns, guint32 id)
+{
+    if (f->activities[id].mark == f->mark)
+        return;
+    gather(f, id);
+    if (f->tight->len == 0) {
+        set_speed(f, heap, now_ns, id, f->activities[id].cap);
+        return;
+    }
+    solve(f);
+    for (guint m = 0; m < f->members->len; m++)
+        set_speed(f, heap, now_ns, g_array_index(f->members, guint32, m),
+                  g_array_index(f->speeds, double, m));
 }
 
 static gboolean
@@ -313,20 +419,35 @@ sim_fluid_settle(SimFluid *f, SimHeap *heap, gint64 now_ns)
     for (guint d = 0; d < f->dirty->len; d++) {
         SimResource *r = &f->resources[g_array_index(f->dirty, guint32, d)];
         r->dirty = FALSE;
-        for (guint32 u = 0; u < r->n_users; u++) {
-            guint32 id = r->users[u].activity;
-            if (f->activities[id].mark == f->mark)
-                continue;
-            gather(f, id);
-            solve(f);
-            for (guint m = 0; m < f->members->len; m++)
-                set_speed(f, heap, now_ns, g_array_index(f->members, guint32, m),
-                          g_array_index(f->speeds, double, m));
-        }
+        for (guint32 u = 0; u < r->n_users; u++)
+            settle_activity(f, heap, now_ns, r->users[u].activity);
+    }
+    for (guint i = 0; i < f->changed->len; i++) {
+        guint32 id = g_array_index(f->changed, guint32, i);
+        f->activities[id].changed = FALSE;
+        settle_activity(f, heap, now_ns, id);
     }
     g_array_set_size(f->dirty, 0);
+    g_array_set_size(f->changed, 0);
+    f->unsettled = FALSE;
     if (f->n_stale > 1024 && f->n_stale > heap->n / 2) {
         sim_heap_sweep(heap, is_live, f);
         f->n_stale = 0;
     }
+}
+
+guint32
+sim_fluid_find_standing(const SimFluid *f, guint32 *ret_resource)
+{
+    for (guint32 i = 0; i < f->n_resources; i++) {
+        const SimResource *r = &f->resources[i];
+        for (guint32 u = 0; r->capacity == 0 && u < r->n_users; u++) {
+            const SimActivity *a = &f->activities[r->users[u].activity];
+            if (a->endless || a->speed != 0)
+                continue;
+            *ret_resource = i;
+            return r->users[u].activity;
+        }
+    }
+    g_assert_not_reached();
 }

@@ -9,6 +9,7 @@ typedef enum {
     SIM_EVENT_STREAM,   /* id: the stream whose op ends */
     SIM_EVENT_MEETING,  /* id: the meeting whose undisturbed activity ends */
     SIM_EVENT_ACTIVITY, /* id: an activity of the fluid */
+    SIM_EVENT_CAPACITY, /* the next change of a capacity is due */
 } SimEventKind;
 
 typedef struct {

@@ -14,6 +14,7 @@ typedef struct {
     guint32 tag : 24;
     guint32 join : 4;
     guint32 indexed : 1;
+    guint32 kind : 3;
     guint32 index; /* in launch order in the template */
     guint32 wait;  /* its first wait in `waits`; 0: none */
     guint32 port;

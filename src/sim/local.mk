@@ -4,6 +4,7 @@ libdtsim_a_SOURCES += \
 	%D%/fluid.c %D%/fluid.h \
 	%D%/fuse.c %D%/fuse.h \
 	%D%/heap.c %D%/heap.h \
+	%D%/interference.c %D%/interference.h \
 	%D%/layout.h \
 	%D%/maxmin.c %D%/maxmin.h \
 	%D%/meeting.c \

@@ -13,21 +13,6 @@ sim_meeting_id(const SimEngine *e, const SimStream *s, const SimOp *op, guint32 
     return id;
 }
 
-/* Starts the activity of `s`'s current op; `owner` is a stream when `single`, else a meeting. */
-static void
-start_activity(SimEngine *e, const SimStream *s, guint32 uses, guint32 owner, gboolean single)
-{
-    const SimOp *op = s->op;
-    if (uses == 0 || op->duration_ns == 0) {
-        sim_heap_push(&e->heap, e->now_ns + op->duration_ns,
-                      single ? SIM_EVENT_STREAM : SIM_EVENT_MEETING, owner, 0);
-        return;
-    }
-    const double *loads = (const double *)(void *)s->call->template->loads->data;
-    sim_fluid_start(&e->fluid, &e->heap, e->now_ns, op->duration_ns,
-                    loads + (gsize)op->index * SIM_LOADS, uses, owner, single);
-}
-
 /* The last member has joined: those that came earlier were released by it. */
 static void
 start_together(SimEngine *e, guint32 meeting, guint32 last)
@@ -46,7 +31,16 @@ start_together(SimEngine *e, guint32 meeting, guint32 last)
         s->release_stream = last;
         s->release_op = e->streams[last].done + 1;
     }
-    start_activity(e, &e->streams[last], m->uses, meeting, FALSE);
+    const SimStream *starter = &e->streams[last];
+    guint32 activity = sim_stream_start_activity(e, starter, m->uses, meeting, FALSE);
+    if (activity == SIM_NONE)
+        return;
+    for (guint32 i = m->first; i != SIM_NONE; i = e->streams[i].next) {
+        const SimStream *s = &e->streams[i];
+        g_assert(s->op->kind == starter->op->kind);
+        if (s->rank != starter->rank)
+            sim_interference_add(e->interference, &e->fluid, activity, s->rank, s->op->kind);
+    }
 }
 
 static void
@@ -56,7 +50,7 @@ join_all(SimEngine *e, guint32 stream, guint32 meeting)
     SimMeeting *m = &e->meetings[meeting];
     s->state = SIM_STREAM_MEETING;
     if (m->members == 1) { /* needs no state, so that several streams may use it at once */
-        start_activity(e, s, m->uses, stream, TRUE);
+        sim_stream_start_activity(e, s, m->uses, stream, TRUE);
         return;
     }
     g_assert(m->eager == 0 && m->joined < m->members);
@@ -83,7 +77,7 @@ send_eagerly(SimEngine *e, guint32 stream, guint32 meeting)
     m->send_op = s->done + 1;
     m->start_ns = e->now_ns;
     e->n_open_sends++;
-    start_activity(e, s, m->uses, meeting, FALSE);
+    sim_stream_start_activity(e, s, m->uses, meeting, FALSE);
     sim_stream_complete(e, stream, e->now_ns, e->now_ns);
 }
 

@@ -15,8 +15,7 @@
 
 #define SIM_SLOTS 16
 #define SIM_LOADS 12 /* kinds of load an activity may put on resources */
-#define SIM_KINDS                                                                                  \
-    8 /* kinds of work that may disturb each other on a rank (sim_engine_set_interference) */
+#define SIM_KINDS 8  /* kinds of work that may slow each other down on a rank, with 0 */
 
 /* Durations and times stay below this, so that one more duration cannot overflow (73 years); a run that
  * passes it is refused. */
@@ -27,11 +26,11 @@
 typedef struct {
     gint64 duration_ns;
     double load[SIM_LOADS];
-    guint kind; /* below SIM_KINDS; 0: disturbs nobody and is disturbed by nobody on its rank */
+    guint kind; /* below SIM_KINDS: see sim_engine_set_interference; 0: no part in it */
 } SimWork;
 
 typedef enum {
-    SIM_JOIN_NONE, /* plain work: takes duration_ns, disturbed by nobody */
+    SIM_JOIN_NONE, /* plain work: takes duration_ns, disturbed only by kinds of work beside it */
     SIM_JOIN_ALL,  /* rendezvous: starts when every member joined; ends for all together */
     SIM_JOIN_SEND, /* eager send: the activity starts at once, the op itself takes no time */
     SIM_JOIN_RECV, /* ends when it has joined and the eager activity of its meeting has ended */

@@ -4,6 +4,7 @@
 #include "sim/engine.h"
 #include "sim/fluid.h"
 #include "sim/heap.h"
+#include "sim/interference.h"
 #include "sim/layout.h"
 
 #define SIM_NONE G_MAXUINT32
@@ -74,6 +75,13 @@ typedef struct {
     guint64 round; /* of a meeting, that it joined last */
 } SimRank;
 
+/* From `when_ns` on the resource has this capacity. */
+typedef struct {
+    gint64 when_ns;
+    guint32 resource, order;
+    double capacity;
+} SimChange;
+
 struct SimEngine {
     gint64 now_ns;
     SimHeap heap;
@@ -87,11 +95,17 @@ struct SimEngine {
     gsize queue_head, queue_tail, queue_reserved;
     const SimProbe *probe; /* NULL or &probe_copy */
     SimProbe probe_copy;
+    const SimPace *pace; /* NULL or &pace_copy */
+    SimPace pace_copy;
+    SimInterference *interference; /* NULL: no kinds of work disturb each other */
+    GArray *changes;               /* of SimChange; NULL: none */
+    guint next_change;
     guint64 n_events, n_ops;
     guint64 round;        /* rounds of meetings so far */
     guint32 n_unfinished; /* streams */
     guint32 n_open_sends;
     gboolean has_run;
+    gboolean watched; /* there are paces or interference */
 };
 
 void sim_stream_enqueue(SimEngine *e, guint32 stream);
@@ -100,6 +114,10 @@ void sim_stream_enqueue(SimEngine *e, guint32 stream);
 void sim_stream_complete(SimEngine *e, guint32 stream, gint64 start_ns, gint64 path_start_ns);
 /* Advances all queued streams until each runs or is blocked. */
 void sim_stream_drain(SimEngine *e);
+/* Starts the activity of the stream's current op, on the stream's rank; `owner` is a stream when
+ * `single`, else a meeting. Returns its id in the fluid when kinds of work matter to it, else SIM_NONE. */
+guint32 sim_stream_start_activity(SimEngine *e, const SimStream *s, guint32 uses, guint32 owner,
+                                  gboolean single);
 
 /* The stream's current op has become ready now and joins its meeting. */
 void sim_meeting_join(SimEngine *e, guint32 stream);
@@ -119,3 +137,5 @@ sim_path_isolated_ns(const SimOp *op)
 }
 
 void sim_deadlock_describe(SimEngine *e, SimNamer namer, void *user, GError **error);
+/* Someone stands still on a resource of capacity 0, and nothing will change that. */
+void sim_deadlock_describe_standstill(SimEngine *e, SimNamer namer, void *user, GError **error);

@@ -76,22 +76,71 @@ is_blocked_by_op(SimEngine *e, guint32 stream)
     return FALSE;
 }
 
+/* How long the stream's current op takes alone; asked for once an op. */
+static gint64
+pace(const SimEngine *e, const SimStream *s)
+{
+    gint64 duration_ns = s->op->duration_ns;
+    if (!e->pace || duration_ns == 0)
+        return duration_ns;
+    guint call = s->call - sim_program_at(e->ranks[s->rank].program, 0);
+    duration_ns = e->pace->duration(e->pace->user, s->rank, s->slot, s->op->tag, call, e->now_ns,
+                                    duration_ns);
+    g_assert(duration_ns >= 0);
+    return MIN(duration_ns, SIM_TIME_LIMIT_NS + 1);
+}
+
+guint32
+sim_stream_start_activity(SimEngine *e, const SimStream *s, guint32 uses, guint32 owner,
+                          gboolean single)
+{
+    gint64 duration_ns = pace(e, s);
+    guint kind = s->op->kind;
+    gboolean disturbs = e->interference && sim_interference_has(e->interference, kind);
+    if (duration_ns == 0 || (uses == 0 && !disturbs)) {
+        sim_heap_push(&e->heap, e->now_ns + duration_ns,
+                      single ? SIM_EVENT_STREAM : SIM_EVENT_MEETING, owner, 0);
+        return SIM_NONE;
+    }
+    const double *loads = (const double *)(const void *)s->call->template->loads->data;
+    guint32 activity =
+        sim_fluid_start(&e->fluid, &e->heap, e->now_ns, duration_ns,
+                        loads + (gsize)s->op->index * SIM_LOADS, uses, owner, single, disturbs);
+    if (!disturbs)
+        return SIM_NONE;
+    sim_interference_add(e->interference, &e->fluid, activity, s->rank, kind);
+    return activity;
+}
+
 /* Plain work: when nothing else can happen before its end, time goes on at once; this is the event
  * that a push would be followed by a pop of, so the order is the same. */
-static void
-start_plain(SimEngine *e, guint32 stream)
+static inline void
+start_plain(SimEngine *e, guint32 stream, gint64 duration_ns)
 {
     SimStream *s = &e->streams[stream];
-    gint64 end_ns = e->now_ns + s->op->duration_ns;
+    gint64 end_ns = e->now_ns + duration_ns;
     s->state = SIM_STREAM_RUNNING;
     if (e->queue_head == e->queue_tail && end_ns < sim_heap_next_ns(&e->heap) &&
-        !sim_fluid_is_dirty(&e->fluid) && end_ns <= SIM_TIME_LIMIT_NS) {
+        !e->fluid.unsettled && end_ns <= SIM_TIME_LIMIT_NS) {
         e->now_ns = end_ns;
         e->n_events++;
         sim_stream_complete(e, stream, s->start_ns, s->start_ns);
     } else {
         sim_heap_push(&e->heap, end_ns, SIM_EVENT_STREAM, stream, 0);
     }
+}
+
+/* The same where paces or kinds of work matter. */
+static void
+start_watched(SimEngine *e, guint32 stream)
+{
+    SimStream *s = &e->streams[stream];
+    if (!e->interference || !sim_interference_has(e->interference, s->op->kind)) {
+        start_plain(e, stream, pace(e, s));
+        return;
+    }
+    s->state = SIM_STREAM_RUNNING;
+    sim_stream_start_activity(e, s, 0, stream, TRUE);
 }
 
 static void
@@ -110,10 +159,12 @@ advance(SimEngine *e, guint32 stream)
     s->start_ns = e->now_ns;
     if (s->free_ns == e->now_ns)
         s->release = SIM_BY_STREAM; /* a tie goes to the op's own stream */
-    if (s->op->join == SIM_JOIN_NONE)
-        start_plain(e, stream);
-    else
+    if (s->op->join != SIM_JOIN_NONE)
         sim_meeting_join(e, stream);
+    else if (e->watched)
+        start_watched(e, stream);
+    else
+        start_plain(e, stream, s->op->duration_ns);
 }
 
 void

@@ -41,13 +41,19 @@ sim_template_add(SimTemplate *t, guint slot, SimWork work, guint32 tag)
 {
     g_assert(slot < SIM_SLOTS && tag < 1u << 24);
     g_assert(work.duration_ns >= 0 && work.duration_ns < SIM_TIME_LIMIT_NS);
+    G_STATIC_ASSERT(SIM_KINDS <= 8); /* SimOp.kind */
+    g_assert(work.kind < SIM_KINDS);
     for (guint kind = 0; kind < SIM_LOADS; kind++)
         g_assert(work.load[kind] >= 0 && work.load[kind] <= G_MAXDOUBLE);
     if (!t->ops[slot])
         t->ops[slot] = g_array_new(FALSE, FALSE, sizeof(SimOp));
     guint position = t->ops[slot]->len, index = t->places->len;
     g_assert(position < 1u << 28);
-    SimOp op = {.duration_ns = work.duration_ns, .tag = tag, .join = SIM_JOIN_NONE, .index = index};
+    SimOp op = {.duration_ns = work.duration_ns,
+                .tag = tag,
+                .join = SIM_JOIN_NONE,
+                .kind = work.kind,
+                .index = index};
     g_array_append_val(t->ops[slot], op);
     g_array_append_vals(t->loads, work.load, 1);
     guint32 place = slot << 28 | position;
@@ -147,7 +153,7 @@ sim_template_set_tag(SimTemplate *t, guint op, guint32 tag)
 SimWork
 sim_template_work(const SimTemplate *t, guint op)
 {
-    SimWork work = {.duration_ns = get_op(t, op)->duration_ns};
+    SimWork work = {.duration_ns = get_op(t, op)->duration_ns, .kind = get_op(t, op)->kind};
     const double *load = (const double *)(const void *)t->loads->data + (gsize)op * SIM_LOADS;
     for (guint kind = 0; kind < SIM_LOADS; kind++)
         work.load[kind] = load[kind];

@@ -16,14 +16,14 @@ new_layers(guint n_ops, guint port)
     guint met = G_MAXUINT;
     for (guint i = 0; i < n_ops; i++) {
         if (i % 3 == 2) {
-            SimWork work = {20000 + 7 * (i % 11), {1e6}};
+            SimWork work = {.duration_ns = 20000 + 7 * (i % 11), .load = {1e6}};
             guint op = sim_template_add(t, 1, work, 2);
             sim_template_join(t, op, SIM_JOIN_ALL, port, FALSE);
             sim_template_wait_slot(t, op, 0);
             met = op;
             continue;
         }
-        guint op = sim_template_add(t, 0, (SimWork){10000 + 13 * (i % 17), {0}}, 1);
+        guint op = sim_template_add(t, 0, (SimWork){.duration_ns = 10000 + 13 * (i % 17)}, 1);
         if (i % 3 == 0 && met != G_MAXUINT)
             sim_template_wait_op(t, op, met);
     }
@@ -60,7 +60,7 @@ bench_plain(double scale)
 {
     g_autoptr(SimTemplate) t = sim_template_new();
     for (guint i = 0; i < 200; i++)
-        sim_template_add(t, 0, (SimWork){1000 + i, {0}}, i);
+        sim_template_add(t, 0, (SimWork){.duration_ns = 1000 + i}, i);
     g_autoptr(SimProgram) p = sim_program_new();
     for (guint i = 0; i < (guint)(50000 * scale); i++)
         sim_program_call(p, t, 0, i);
@@ -77,7 +77,7 @@ bench_groups(const char *what, guint n_ranks, guint n_calls, gboolean shared, gu
     g_autoptr(SimEngine) e = sim_engine_new();
     SimProgram **programs = g_new0(SimProgram *, n_skew);
     g_autoptr(SimTemplate) skew = sim_template_new();
-    sim_template_add(skew, 0, (SimWork){7001, {0}}, 3);
+    sim_template_add(skew, 0, (SimWork){.duration_ns = 7001}, 3);
     for (guint k = 0; k < n_skew; k++) {
         programs[k] = sim_program_new();
         for (guint i = 0; i < k; i++)
@@ -108,7 +108,7 @@ bench_contended(double scale)
     for (guint i = 0; i < (guint)(1000 * scale); i++)
         sim_program_call(p, t, i, i);
     g_autoptr(SimTemplate) skew = sim_template_new();
-    sim_template_add(skew, 0, (SimWork){17001, {0}}, 3);
+    sim_template_add(skew, 0, (SimWork){.duration_ns = 17001}, 3);
     g_autoptr(SimProgram) late = sim_program_new();
     sim_program_call(late, skew, 0, 0);
     for (guint i = 0; i < (guint)(1000 * scale); i++)

@@ -6,7 +6,7 @@
 static guint
 add(SimTemplate *t, guint slot, SimJoin join, guint port)
 {
-    guint op = sim_template_add(t, slot, (SimWork){10, {0}}, 0);
+    guint op = sim_template_add(t, slot, (SimWork){.duration_ns = 10}, 0);
     if (join != SIM_JOIN_NONE)
         sim_template_join(t, op, join, port, FALSE);
     return op;

@@ -53,7 +53,7 @@ assert_ran(const GArray *ran, guint32 rank, guint32 tag, gint64 start_ns, gint64
 static guint
 add(SimTemplate *t, guint slot, gint64 duration_ns, guint32 tag)
 {
-    return sim_template_add(t, slot, (SimWork){duration_ns, {0}}, tag);
+    return sim_template_add(t, slot, (SimWork){.duration_ns = duration_ns}, tag);
 }
 
 static guint

@@ -35,8 +35,9 @@ run_jobs(SimEngine *e, const Job *jobs, guint n, gint64 *end_ns)
     for (guint j = 0; j < n; j++) {
         SimTemplate *t = sim_template_new();
         SimProgram *p = sim_program_new();
-        sim_template_add(t, 0, (SimWork){jobs[j].start_ns, {0}}, 1);
-        guint op = sim_template_add(t, 0, (SimWork){jobs[j].duration_ns, {jobs[j].load}}, 2);
+        sim_template_add(t, 0, (SimWork){.duration_ns = jobs[j].start_ns}, 1);
+        guint op = sim_template_add(
+            t, 0, (SimWork){.duration_ns = jobs[j].duration_ns, .load = {jobs[j].load}}, 2);
         sim_template_join(t, op, SIM_JOIN_ALL, 0, FALSE);
         sim_program_call(p, t, 0, 0);
         sim_engine_add_rank(e, p, &jobs[j].meeting, 1);
@@ -127,9 +128,9 @@ test_beside_plain_work(void)
     guint32 link = sim_engine_add_resource(e, 1e9), meeting = sim_engine_add_meetings(e, 1, 1);
     sim_engine_use(e, meeting, 1, link, 0, 4);
     g_autoptr(SimTemplate) shares = sim_template_new(), plain = sim_template_new();
-    guint op = sim_template_add(shares, 0, (SimWork){1000, {1000}}, 1);
+    guint op = sim_template_add(shares, 0, (SimWork){.duration_ns = 1000, .load = {1000}}, 1);
     sim_template_join(shares, op, SIM_JOIN_ALL, 0, FALSE);
-    sim_template_add(plain, 0, (SimWork){9000, {0}}, 2);
+    sim_template_add(plain, 0, (SimWork){.duration_ns = 9000}, 2);
     g_autoptr(SimProgram) p = sim_program_new(), q = sim_program_new();
     sim_program_call(p, shares, 0, 0);
     sim_program_call(q, plain, 0, 0);
@@ -183,7 +184,7 @@ test_kinds_add(void)
     sim_engine_use(e, meeting, 1, link, 0, 1);
     sim_engine_use(e, meeting, 1, link, 1, 2);
     g_autoptr(SimTemplate) t = sim_template_new();
-    guint op = sim_template_add(t, 0, (SimWork){1000, {600, 300, 5, 5}}, 0);
+    guint op = sim_template_add(t, 0, (SimWork){.duration_ns = 1000, .load = {600, 300, 5, 5}}, 0);
     sim_template_join(t, op, SIM_JOIN_ALL, 0, FALSE);
     g_autoptr(SimProgram) p = sim_program_new();
     sim_program_call(p, t, 0, 0);
@@ -202,9 +203,9 @@ test_eager_shares(void)
     sim_engine_use(e, meeting, 2, link, 0, 1);
     g_autoptr(SimTemplate) send = sim_template_new(), receive = sim_template_new();
     for (guint i = 0; i < 2; i++) {
-        guint op = sim_template_add(send, 0, (SimWork){1000, {1000}}, 0);
+        guint op = sim_template_add(send, 0, (SimWork){.duration_ns = 1000, .load = {1000}}, 0);
         sim_template_join(send, op, SIM_JOIN_SEND, i, FALSE);
-        op = sim_template_add(receive, 0, (SimWork){0, {0}}, 0);
+        op = sim_template_add(receive, 0, (SimWork){0}, 0);
         sim_template_join(receive, op, SIM_JOIN_RECV, i, FALSE);
     }
     g_autoptr(SimProgram) a = sim_program_new(), b = sim_program_new();
@@ -248,7 +249,7 @@ run_slowly(const Job *jobs, const double weight[N_JOBS][N_LINKS], const double *
             first[n] = n_uses;
         }
         double speed[N_JOBS];
-        sim_maxmin_solve(n, first, uses, N_LINKS, capacity, speed);
+        sim_maxmin_solve(n, first, uses, N_LINKS, capacity, NULL, speed);
         for (guint k = 0; k < n; k++)
             next_ns = MIN(next_ns, now_ns + (gint64)MAX(1, ceil(left[who[k]] / speed[k] - 1e-5)));
         if (next_ns == G_MAXINT64)

@@ -50,7 +50,7 @@ piece_init(Piece *piece)
     piece->n = g_test_rand_int_range(1, 7);
     for (guint i = 0; i < piece->n; i++) {
         PieceOp op = {g_test_rand_int_range(0, N_SLOTS), random_ns(), -1, -1};
-        sim_template_add(piece->template, op.slot, (SimWork){op.duration_ns, {0}}, i);
+        sim_template_add(piece->template, op.slot, (SimWork){.duration_ns = op.duration_ns}, i);
         if (i > 0 && g_test_rand_bit()) {
             op.wait_op = g_test_rand_int_range(0, i);
             sim_template_wait_op(piece->template, i, op.wait_op);
@@ -67,7 +67,7 @@ static SimTemplate *
 new_joining(guint slot, gint64 duration_ns, SimJoin join, guint port, guint32 tag)
 {
     SimTemplate *t = sim_template_new();
-    SimWork work = {duration_ns, {(double)duration_ns}};
+    SimWork work = {.duration_ns = duration_ns, .load = {(double)duration_ns}};
     sim_template_join(t, sim_template_add(t, slot, work, tag), join, port, join != SIM_JOIN_ALL);
     return t;
 }

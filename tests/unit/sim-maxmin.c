@@ -15,7 +15,7 @@ test_alone(void)
     const SimUse uses[] = {{0, 10}, {1, 40}};
     const double capacity[] = {10, 10};
     double speed[3];
-    sim_maxmin_solve(3, first, uses, 2, capacity, speed);
+    sim_maxmin_solve(3, first, uses, 2, capacity, NULL, speed);
     g_assert_cmpfloat(speed[0], ==, 1);
     g_assert_cmpfloat(speed[1], ==, 0.25);
     g_assert_cmpfloat(speed[2], ==, 1);
@@ -33,7 +33,7 @@ test_linear_network(void)
     const SimUse uses[] = {{0, 1}, {1, 1}, {2, 1}, {0, 1}, {1, 1}, {2, 3}};
     const double capacity[] = {1, 2, 4};
     double speed[4];
-    sim_maxmin_solve(4, first, uses, 3, capacity, speed);
+    sim_maxmin_solve(4, first, uses, 3, capacity, NULL, speed);
     const double expected[] = {0.5, 0.5, 1, 1};
     for (guint j = 0; j < 4; j++)
         NEAR(speed[j], expected[j]);
@@ -49,7 +49,7 @@ test_three_way(void)
     const SimUse uses[] = {{0, 1}, {1, 1}, {0, 1}, {1, 2}};
     const double capacity[] = {1, 1.2};
     double speed[3];
-    sim_maxmin_solve(3, first, uses, 2, capacity, speed);
+    sim_maxmin_solve(3, first, uses, 2, capacity, NULL, speed);
     NEAR(speed[0], 0.4);
     NEAR(speed[1], 0.6);
     NEAR(speed[2], 0.4);
@@ -63,7 +63,7 @@ test_two_uses_of_one_resource(void)
     const SimUse uses[] = {{0, 2}, {0, 3}};
     const double capacity[] = {4};
     double speed[1];
-    sim_maxmin_solve(1, first, uses, 1, capacity, speed);
+    sim_maxmin_solve(1, first, uses, 1, capacity, NULL, speed);
     NEAR(speed[0], 0.8);
 }
 
@@ -169,7 +169,7 @@ test_property(void)
         problem_init(&p);
         double *speed = g_newa0(double, p.n_activities), *twin = g_newa0(double, p.n_activities);
         sim_maxmin_solve_in(&buffers, p.n_activities, p.first, p.uses, p.n_resources, p.capacity,
-                            speed);
+                            NULL, speed);
         check_fair(&p, speed);
         solve_slowly(&p, twin);
         for (guint j = 0; j < p.n_activities; j++)
@@ -186,12 +186,12 @@ test_scaling(void)
         g_auto(Problem) p = {0};
         problem_init(&p);
         double *speed = g_newa0(double, p.n_activities), *scaled = g_newa0(double, p.n_activities);
-        sim_maxmin_solve(p.n_activities, p.first, p.uses, p.n_resources, p.capacity, speed);
+        sim_maxmin_solve(p.n_activities, p.first, p.uses, p.n_resources, p.capacity, NULL, speed);
         for (guint32 u = 0; u < p.first[p.n_activities]; u++)
             p.uses[u].rate *= 2;
         for (guint i = 0; i < p.n_resources; i++)
             p.capacity[i] *= 2;
-        sim_maxmin_solve(p.n_activities, p.first, p.uses, p.n_resources, p.capacity, scaled);
+        sim_maxmin_solve(p.n_activities, p.first, p.uses, p.n_resources, p.capacity, NULL, scaled);
         for (guint j = 0; j < p.n_activities; j++)
             g_assert_cmpfloat(speed[j], ==, scaled[j]);
     }
@@ -214,8 +214,8 @@ test_permutation(void)
                 uses[at++] = p.uses[u];
             first[j + 1] = at;
         }
-        sim_maxmin_solve(m, p.first, p.uses, p.n_resources, p.capacity, speed);
-        sim_maxmin_solve(m, first, uses, p.n_resources, p.capacity, turned);
+        sim_maxmin_solve(m, p.first, p.uses, p.n_resources, p.capacity, NULL, speed);
+        sim_maxmin_solve(m, first, uses, p.n_resources, p.capacity, NULL, turned);
         for (guint j = 0; j < m; j++)
             NEAR(turned[j], speed[m - 1 - j]);
     }

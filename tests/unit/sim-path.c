@@ -35,7 +35,8 @@ assert_path(SimEngine *e, const Expected *expected, guint n)
 static guint
 add(SimTemplate *t, guint slot, gint64 duration_ns, guint32 tag)
 {
-    return sim_template_add(t, slot, (SimWork){duration_ns, {(double)duration_ns}}, tag);
+    return sim_template_add(
+        t, slot, (SimWork){.duration_ns = duration_ns, .load = {(double)duration_ns}}, tag);
 }
 
 static guint

@@ -57,12 +57,13 @@ static gint64
 run_1f1b(guint n_ranks, guint n_microbatches, gint64 f_ns, gint64 b_ns, gint64 c_ns)
 {
     Pieces pieces = {.forward = sim_template_new(), .backward = sim_template_new()};
-    sim_template_add(pieces.forward, 0, (SimWork){f_ns, {0}}, 1);
-    sim_template_add(pieces.backward, 0, (SimWork){b_ns, {0}}, 2);
+    sim_template_add(pieces.forward, 0, (SimWork){.duration_ns = f_ns}, 1);
+    sim_template_add(pieces.backward, 0, (SimWork){.duration_ns = b_ns}, 2);
     for (guint port = 0; port < N_PORTS; port++) {
         pieces.transfer[port] = sim_template_new();
         guint slot = port == PORT_F_OUT || port == PORT_B_OUT ? 1 : 2;
-        guint op = sim_template_add(pieces.transfer[port], slot, (SimWork){c_ns, {0}}, 3 + port);
+        guint op =
+            sim_template_add(pieces.transfer[port], slot, (SimWork){.duration_ns = c_ns}, 3 + port);
         sim_template_join(pieces.transfer[port], op, SIM_JOIN_ALL, port, FALSE);
     }
     g_autoptr(SimEngine) e = sim_engine_new();

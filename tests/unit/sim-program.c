@@ -6,7 +6,7 @@
 static SimWork
 work(gint64 duration_ns)
 {
-    return (SimWork){duration_ns, {1, 2, 3, 4}};
+    return (SimWork){.duration_ns = duration_ns, .load = {1, 2, 3, 4}};
 }
 
 static void
