@@ -5,6 +5,7 @@
 
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "conf/complaint.h"
 
 #include <string.h>
 
@@ -34,6 +35,10 @@ cli_inputs_free(CliInputs *in)
     g_free(in->recompute_modules);
     g_free(in->recompute_stages);
     g_free(in->expert_histogram);
+    g_free(in->rank_order);
+    g_free(in->allocation);
+    g_free(in->hostfile);
+    g_free(in->hostfile_text);
     g_clear_pointer(&in->sets, g_ptr_array_unref);
     g_clear_pointer(&in->given, g_array_unref);
     g_clear_pointer(&in->axes, g_ptr_array_unref);
@@ -132,6 +137,13 @@ text_set(CliInputs *in, const CliOption *option, const char *name, const char *t
     }
     if (in->axes != NULL && strcmp(option->name, "schedule") == 0 && strchr(text, ',') != NULL)
         return axis_add(in, option, text, error);
+    if (strcmp(option->name, "hostfile") == 0) {
+        g_autofree char *content = conf_read_text(text, NULL, error);
+        if (content == NULL)
+            return FALSE;
+        g_free(in->hostfile_text);
+        in->hostfile_text = g_steal_pointer(&content);
+    }
     text_store(in, option, text);
     return TRUE;
 }
@@ -159,6 +171,10 @@ option_set(const char *name, const char *text, gpointer user, GError **error)
     const char *bare = name + strspn(name, "-");
     if (strcmp(bare, "set") == 0)
         return set_add(in, name, text, error);
+    if (strcmp(bare, "nccl") == 0) {
+        g_ptr_array_add(in->sets, g_strdup_printf("nccl.version=%s", text));
+        return TRUE;
+    }
     gboolean no = g_str_has_prefix(bare, "no-");
     const CliOption *option = cli_option_find(no ? bare + 3 : bare);
     g_assert(option != NULL);
@@ -235,6 +251,9 @@ cli_inputs_machine_group(CliInputs *in)
                                     "Override a key of the system, or of the model as model.KEY",
                                     G_OPTION_FLAG_FILENAME)};
     g_option_group_add_entries(group, set);
+    GOptionEntry nccl[2] = {
+        entry_of("nccl", "VERSION", "Of NCCL, whose choices are followed (--set nccl.version)", 0)};
+    g_option_group_add_entries(group, nccl);
     return group;
 }
 
@@ -323,6 +342,19 @@ cli_inputs_plan(const CliInputs *in, PlanSpec *ret_spec, GError **error)
     spec.layout = in->layout;
     spec.recompute_stages = in->recompute_stages;
     spec.expert_histogram = in->expert_histogram;
+    spec.allocation = in->allocation;
+    spec.hostfile = in->hostfile_text;
+    spec.hostfile_name = in->hostfile;
+    spec.order = in->rank_order;
+    if (in->tp_pp_dp && in->rank_order != NULL) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "--use-tp-pp-dp-mapping: it is --rank-order tp-cp-ep-pp-dp, and --rank-order "
+                    "is %s; write one of the two",
+                    in->rank_order);
+        return FALSE;
+    }
+    if (in->tp_pp_dp)
+        spec.order = "tp-cp-ep-pp-dp";
     *ret_spec = spec;
     return TRUE;
 }

@@ -20,8 +20,10 @@ typedef struct {
         spec; /* what was given, over Megatron's defaults; texts in it are owned by the fields below */
     char *model, *system, *schedule, *placement, *stage_layers, *layout; /* NULL: not given */
     char *recompute_modules, *recompute_stages, *expert_histogram;
+    char *rank_order, *allocation, *hostfile;
+    char *hostfile_text; /* of that file, read when it was given */
     gint64 nodes; /* 0: not given */
-    gboolean fsdp;
+    gboolean fsdp, tp_pp_dp;
     guint gradient, dropout, flops, ranks; /* index in choices */
     GPtrArray *sets;                       /* of char*, "section.key=value" */
     GArray *given;                         /* of const CliOption*, in the order given, each once */

@@ -73,6 +73,12 @@ static const CliOption plan_options[] = {
              "Gather weights beside the forward"),
     CLI_FLAG("align-grad-reduce", spec.align_grad_reduce,
              "Start reductions at the same time on stages"),
+    CLI_TEXT("rank-order", rank_order, "tp-cp-ep-dp-pp", "Axes of the ranks, the fastest first"),
+    CLI_FLAG("use-tp-pp-dp-mapping", tp_pp_dp, "--rank-order tp-cp-ep-pp-dp"),
+    CLI_TEXT("allocation", allocation, "WHICH",
+             "Nodes of the job: contiguous, random or fragmented:K"),
+    CLI_COUNT("fabric-nodes", spec.fabric_nodes, 1, CLI_MANY, "Nodes of the fabric they are of"),
+    CLI_TEXT("hostfile", hostfile, "FILE", "Where ranks live: lines HOST slots=N, or a rankfile"),
 };
 
 CliOptionTable

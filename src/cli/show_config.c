@@ -50,6 +50,7 @@ is_left_out(const CliOption *option, const PlanSpec *s)
                                             "nodes",
                                             "schedule",
                                             "fsdp",
+                                            "use-tp-pp-dp-mapping",
                                             "stage-layers",
                                             "pipeline-layout",
                                             "first-stage-layers",
@@ -107,6 +108,8 @@ append_plan(GString *out, const CliInputs *in, const Plan *plan, const char *sch
     resolved.gradient = plan->spec.gradient_fp32 ? 0 : 1;
     resolved.dropout = (guint)(plan->spec.dropout + 1);
     resolved.recompute_modules = modules;
+    resolved.rank_order = (char *)plan->spec.order;
+    resolved.allocation = (char *)plan->spec.allocation;
     append(out, "schedule", schedule);
     append_layers(out, plan);
     for (guint t = 0; t < G_N_ELEMENTS(tables); t++)

@@ -144,18 +144,6 @@ static void
 remark_on_nodes(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem *system,
                 GPtrArray *remarks)
 {
-    gint64 per_node = system->gpus_per_node;
-
-    if (spec->gpus > per_node && spec->gpus % per_node != 0)
-        plan_remark(remarks,
-                    PLAN_D " GPUs fill " PLAN_D " nodes of " PLAN_D " and leave " PLAN_D
-                           " on the last",
-                    spec->gpus, spec->gpus / per_node, per_node, spec->gpus % per_node);
-    if (spec->tp > 1 && per_node % spec->tp != 0)
-        plan_remark(remarks,
-                    "tensor parallel groups of " PLAN_D " do not fit evenly in nodes of " PLAN_D
-                    ": some of their collectives cross the network",
-                    spec->tp, per_node);
     if (spec->tp > shape->kv_heads)
         plan_remark(remarks,
                     "each of the " PLAN_D " key/value heads is repeated on " PLAN_D

@@ -11,6 +11,7 @@ libdtsim_a_SOURCES += %D%/ranks.c
 libdtsim_a_SOURCES += %D%/run_ahead.c
 libdtsim_a_SOURCES += %D%/stages.c
 libdtsim_a_SOURCES += %D%/activation.c \
+	%D%/allocation.c \
 	%D%/context.c \
 	%D%/experts.c \
 	%D%/framework.c \

@@ -164,7 +164,7 @@ deepep_buffers(const Plan *plan)
     gint64 token = plan->shape->hidden * 2, channels = 10;
     if (cut->dispatch != LLM_DISPATCH_FLEX || cut->ep * cut->etp == 1 || plan->shape->experts == 0)
         return 0;
-    gint64 local = MIN(cut->ep * cut->etp, plan->system->gpus_per_node);
+    gint64 local = MIN(cut->ep * cut->etp, plan->ranks_per_node);
     gint64 bytes = channels * local * 256 * token;
     return bytes + (cut->ep_nodes > 1 ? channels * cut->ep_nodes * 128 * token * 2 : 0);
 }

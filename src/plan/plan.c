@@ -108,12 +108,11 @@ check_values(const PlanSpec *spec, const LlmShape *shape, GError **error)
     return TRUE;
 }
 
-/* Nodes that the expert-parallel group of the first rank touches. */
+/* Nodes that an expert-parallel group touches. */
 static gint64
 expert_nodes(const Plan *plan)
 {
-    g_autoptr(GArray) members = plan_group(plan, PLAN_GROUP_EP, 0);
-    return plan_nodes_of(plan, members);
+    return plan->spec.ep > 1 ? plan_group_spread(plan, PLAN_GROUP_EP).nodes : 1;
 }
 
 static LlmCut
@@ -224,6 +223,7 @@ plan_free(Plan *plan)
     g_free(plan->layers);
     g_free(plan->first_layer);
     g_free(plan->slot_of);
+    g_free(plan->rank_in);
     g_clear_pointer(&plan->remarks, g_ptr_array_unref);
     g_free(plan);
 }

@@ -146,7 +146,10 @@ typedef struct {
     const char *
         allocation; /* which nodes: "contiguous", "random", "fragmented:K" (runs of at most K free nodes, by
                              * `seed`), or NULL: contiguous */
-    const char *hostfile; /* text of a hostfile: rank -> slot; NULL: none */
+    gint64 fabric_nodes; /* nodes there are, of which the job gets some; 0: as many as it needs, twice as many
+                          * where they are not contiguous */
+    const char *hostfile;      /* text of a hostfile: rank -> slot; NULL: none */
+    const char *hostfile_name; /* for messages */
     int dropout;          /* -1: as the model says */
     const char *schedule; /* borrowed; checked by the caller against schedule_types */
     gint64 group;         /* microbatch group size; 0: pp */
@@ -185,7 +188,9 @@ typedef struct {
     const ClusterSystem *system; /* borrowed */
     /* Where ranks live: slot_of[rank]; NULL: rank r in slot r. Nodes up to the last one that is used. */
     guint *slot_of;
+    guint *rank_in; /* the rank in each slot of the n_nodes nodes, G_MAXUINT: none; NULL as slot_of */
     guint n_nodes;
+    guint ranks_per_node; /* most ranks on one node */
     ClusterTopology *topology; /* of these nodes */
     LlmCut cut;
     gint64 gpus, nodes;
@@ -245,6 +250,9 @@ typedef struct {
 } PlanPlace;
 /* The slot of a rank (cluster/system.h): where it is for nodes, NICs and links. */
 guint plan_slot(const Plan *plan, guint rank);
+guint plan_node(const Plan *plan, guint rank);
+/* FALSE: the slot is empty. */
+gboolean plan_find_rank(const Plan *plan, guint slot, guint *ret_rank);
 guint plan_rank(const Plan *plan, PlanPlace place);
 PlanPlace plan_place(const Plan *plan, guint rank);
 typedef enum {

@@ -70,6 +70,13 @@ print_degrees(GString *text, const Plan *plan)
     print_count(text, "micro-batch-size", s->micro_batch);
     print_count(text, "global-batch-size", s->global_batch);
     print_count(text, "microbatches", s->microbatches);
+    print_word(text, "rank-order", s->order);
+    if (s->hostfile != NULL)
+        print_word(text, "hostfile", s->hostfile_name != NULL ? s->hostfile_name : "given");
+    else
+        print_word(text, "allocation", s->allocation);
+    if (s->fabric_nodes > 0)
+        print_count(text, "fabric-nodes", s->fabric_nodes);
     print_word(text, "schedule", s->schedule);
     print_count(text, "group", s->group);
 }

@@ -50,10 +50,18 @@ gboolean plan_resolve_order(PlanSpec *spec, const LlmShape *shape, GPtrArray *re
                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Of a resolved order, or of NULL: the default. */
 void plan_order_axes(const char *order, guint ret_axes[PLAN_N_AXES]);
-/* Which slot each rank has, how many nodes there are, and the links between them (placement.c). */
+/* Which nodes of a fabric a job of n nodes gets, ascending (allocation.c): GArray of guint, caller frees. Fills
+ * spec->allocation and spec->fabric_nodes. */
+GArray *plan_allocate_nodes(PlanSpec *spec, gint64 n, GError **error);
+/* Which slot each rank has, how many nodes there are, and the links between them; remarks on groups that are torn
+ * apart (placement.c). */
 gboolean plan_place_ranks(Plan *plan, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Nodes that these ranks (GArray of guint) are on. */
-guint plan_nodes_of(const Plan *plan, const GArray *ranks);
+/* Nodes that a group of this kind is on, and its ranks on one of them, at most. */
+typedef struct {
+    gint64 nodes, ranks_per_node;
+    gint64 groups, torn; /* groups there are; those on several nodes */
+} PlanSpread;
+PlanSpread plan_group_spread(const Plan *plan, PlanGroup group);
 /* Remarks on what was given and decides nothing (unused.c). */
 void plan_remark_unused(const PlanSpec *given, const PlanSpec *resolved, gboolean experts,
                         GPtrArray *remarks);

@@ -53,6 +53,8 @@ json_plan(JsonBuilder *b, const ReportRun *run)
     report_json_int(b, "micro_batch_size", s->micro_batch);
     report_json_int(b, "global_batch_size", s->global_batch);
     report_json_int(b, "seq_length", s->seq);
+    report_json_text(b, "rank_order", s->order);
+    report_json_text(b, "allocation", s->hostfile != NULL ? "hostfile" : s->allocation);
     report_json_text(b, "schedule", run->schedule->name);
     report_json_int(b, "group", s->group);
     report_json_int(b, "zero", s->zero);

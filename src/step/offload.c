@@ -20,7 +20,7 @@
 static double
 gpus_of_node(const StepBuild *b)
 {
-    return (double)MIN(b->plan->gpus, b->plan->system->gpus_per_node);
+    return (double)b->plan->ranks_per_node;
 }
 
 static guint
