@@ -1,4 +1,4 @@
-/* Loads gemm.tsv, attention.tsv and memory.tsv of a system.
+/* Loads gemm.tsv, attention.tsv, memory.tsv and overlap.tsv of a system.
  *
  * Efficiencies are those of the system as measured, rooflines of a query those of the system as
  * asked for: so overrides (a higher peak, faster memory) act on measured times, too. */
@@ -71,6 +71,9 @@ cost_book_load(const ClusterSystem *system, GError **error)
     g_autoptr(ConfTable) memory = local ? NULL : load_table(system, "memory.tsv", &local);
     if (memory)
         book->memory = cost_memory_table_new(memory, &local);
+    g_autoptr(ConfTable) overlap = local ? NULL : load_table(system, "overlap.tsv", &local);
+    if (overlap)
+        book->overlap = cost_overlap_table_new(book->measured, overlap, &local);
     if (local) {
         g_propagate_error(error, local);
         return NULL;
@@ -87,6 +90,7 @@ cost_book_free(CostBook *book)
         cost_gemm_table_free(book->gemm[i]);
     cost_attention_table_free(book->attention);
     cost_memory_table_free(book->memory);
+    cost_overlap_table_free(book->overlap);
     cluster_system_free(book->owned);
     g_free(book);
 }

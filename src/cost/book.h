@@ -4,6 +4,7 @@
 #include "cost/attention_table.h"
 #include "cost/gemm_table.h"
 #include "cost/memory_table.h"
+#include "cost/overlap_table.h"
 
 struct CostBook {
     const ClusterSystem *system;           /* borrowed: as asked for, with overrides */
@@ -13,6 +14,7 @@ struct CostBook {
     double gemm_error[CLUSTER_N_DTYPES];   /* sigma of the log of an interpolated time */
     CostAttentionTable *attention;         /* NULL: no table */
     CostMemoryTable *memory;               /* NULL: no table */
+    CostOverlapTable *overlap;             /* NULL: no table */
 };
 
 /* Bytes per second of a kernel that was not measured. */

@@ -54,18 +54,18 @@ waves_of(double tiles_per_sm)
     return MAX(1, tiles_per_sm + LAST_WAVE * (ceil(tiles_per_sm) - tiles_per_sm));
 }
 
-static double
-gemm_bytes(const CostGemm *g)
+double
+cost_gemm_bytes(const CostGemm *g)
 {
     double m = (double)g->m, n = (double)g->n, k = (double)g->k;
     return (double)g->batch * (m * k + k * n + m * n) * cluster_dtype_bytes(g->dtype);
 }
 
 double
-cost_gemm_roofline_ns(const ClusterSystem *system, const CostGemm *g)
+cost_gemm_roofline_on(const ClusterSystem *system, const CostGemm *g, double sms)
 {
     double rate = (double)system->memory_Bps * system->memory_efficiency;
-    double sms = (double)system->n_sms, flops_per_sm = cost_peak_flops(system, g->dtype) / sms;
+    double flops_per_sm = cost_peak_flops(system, g->dtype) / (double)system->n_sms;
     double outputs = (double)g->batch * (double)g->m * (double)g->n;
     double best = HUGE_VAL;
     for (guint i = 0; i < G_N_ELEMENTS(tiles); i++) {
@@ -79,13 +79,19 @@ cost_gemm_roofline_ns(const ClusterSystem *system, const CostGemm *g)
                 waves_of(count * split / sms) * tile_flops / split / flops_per_sm / tiles[i].reach;
             double partial =
                 split > 1 ? 8.0 * outputs * split : 0; /* fp32 sums, written and read */
-            double memory = (gemm_bytes(g) + partial) / rate;
+            double memory = (cost_gemm_bytes(g) + partial) / rate;
             best = MIN(best, MAX(compute, memory));
         }
     }
     if (g->accumulate_fp32)
         best += ACCUMULATE_EXPOSED * outputs * (8.0 - cluster_dtype_bytes(g->dtype)) / rate;
     return best * 1e9;
+}
+
+double
+cost_gemm_roofline_ns(const ClusterSystem *system, const CostGemm *g)
+{
+    return cost_gemm_roofline_on(system, g, (double)system->n_sms);
 }
 
 static gint64
@@ -128,22 +134,33 @@ cost_attention_flops(const CostAttention *a)
     return 2.0 * pairs * (a->backward ? 3.0 * d + 2.0 * v : d + v) * (a->causal ? 0.5 : 1.0);
 }
 
+/* forward reads q k v, writes o; backward reads q k v o do and writes dq dk dv */
+double
+cost_attention_bytes(const CostAttention *a)
+{
+    double width = (double)a->head_dim + value_dim(a);
+    double q = (double)a->batch * (double)a->heads * (double)a->seq_q * width;
+    double kv = (double)a->batch * (double)a->kv_heads * (double)a->seq_kv * width;
+    return (a->backward ? 2 * q + 2 * kv : q + kv) * cluster_dtype_bytes(a->dtype);
+}
+
 /* Flash kernels exist for head dims in steps of 32; one block of 128 rows occupies one SM. */
 double
-cost_attention_roofline_ns(const ClusterSystem *system, const CostAttention *a)
+cost_attention_roofline_on(const ClusterSystem *system, const CostAttention *a, double sms)
 {
-    double sms = (double)system->n_sms;
     double rows = (double)(a->backward ? a->seq_kv : a->seq_q);
     double blocks = (double)a->batch * (double)a->heads * ceil(rows / 128);
     double width = (double)a->head_dim + value_dim(a);
     double padded = (ceil((double)a->head_dim / 32) * 32 + ceil(value_dim(a) / 32) * 32) / width;
-    double idle = waves_of(blocks / sms) * sms / blocks;
+    double idle = waves_of(blocks / sms) * (double)system->n_sms / blocks;
     double compute = cost_attention_flops(a) * padded * idle / cost_peak_flops(system, a->dtype);
-    /* forward reads q k v, writes o; backward reads q k v o do and writes dq dk dv */
-    double q = (double)a->batch * (double)a->heads * (double)a->seq_q * width;
-    double kv = (double)a->batch * (double)a->kv_heads * (double)a->seq_kv * width;
-    double tensors = a->backward ? 2 * q + 2 * kv : q + kv;
-    double memory = tensors * cluster_dtype_bytes(a->dtype) /
-                    ((double)system->memory_Bps * system->memory_efficiency);
+    double memory =
+        cost_attention_bytes(a) / ((double)system->memory_Bps * system->memory_efficiency);
     return MAX(compute, memory) * 1e9;
+}
+
+double
+cost_attention_roofline_ns(const ClusterSystem *system, const CostAttention *a)
+{
+    return cost_attention_roofline_on(system, a, (double)system->n_sms);
 }

@@ -10,6 +10,9 @@
 double cost_peak_flops(const ClusterSystem *system, ClusterDtype dtype);
 
 double cost_gemm_roofline_ns(const ClusterSystem *system, const CostGemm *gemm);
+/* The same with only so many (> 0) of the GPU's SMs. */
+double cost_gemm_roofline_on(const ClusterSystem *system, const CostGemm *gemm, double sms);
+double cost_gemm_bytes(const CostGemm *gemm); /* each matrix once */
 /* 1 when the rows that the kernel loads and stores start at multiples of 16 bytes, else more. */
 double cost_gemm_misalignment(const CostGemm *gemm);
 
@@ -17,3 +20,6 @@ double cost_gemm_misalignment(const CostGemm *gemm);
  * seq_q < seq_kv. Backward counts 2.5 times the forward. */
 double cost_attention_flops(const CostAttention *attention);
 double cost_attention_roofline_ns(const ClusterSystem *system, const CostAttention *attention);
+double cost_attention_roofline_on(const ClusterSystem *system, const CostAttention *attention,
+                                  double sms);
+double cost_attention_bytes(const CostAttention *attention); /* each tensor once */

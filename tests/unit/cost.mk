@@ -1,5 +1,5 @@
 ## Tests of the layer cost.
 UNIT_TESTS += %D%/cost-attention %D%/cost-book %D%/cost-gemm %D%/cost-grouped %D%/cost-memory \
-	%D%/cost-roofline %D%/cost-surface
-FUZZ_TARGETS += tests/fuzz/cost-tables
+	%D%/cost-overlap %D%/cost-roofline %D%/cost-surface
+FUZZ_TARGETS += tests/fuzz/cost-overlap tests/fuzz/cost-tables
 EXTRA_DIST += %D%/cost-fixture.h
