@@ -1,22 +1,22 @@
 /* Direct messages: all_to_all and send_recv, grouped point-to-point sends without an algorithm.
  *
- * all_to_all of S a rank, one slice of S/n for each rank, the own one stays:
+ * all_to_all of S a rank, one slice of S/n for each rank, the own one stays; k ranks on a node, q NICs:
  *
- *     NIC     (k / q) S (n - k) / n
- *     NVLink  S (k - 1) / n              to ranks of the same node
- *           + S (n - k)/n (k - 1)/k      rail-optimised fabrics: slices for another rail go first to
- *                                        the local GPU of that rail (PXN)
+ *     NIC     (k / q) S (n - k) / n                of the node for which it is most
+ *     NVLink  S (k - 1) / n                        to ranks of the same node
+ *           + S (n - k)/n (k - 1)/k                with PXN ([nccl] pxn, rail-optimised fabrics): slices for another
+ *                                                  rail go first to the local GPU of that rail
+ *
+ * PXN keeps all on rails, NET_PATTERN_PAIRS; without, a slice goes from the sender's card to the receiver's,
+ * NET_PATTERN_CROSS.
  *
  * send_recv: S through NVLink in a node, S through the sender's NICs across (a GPU with several NICs
- * spreads it over them). Latency: base + one hop + a little for every peer: 0.3 us in the node and
+ * spreads it over them). Latency: one hop and a little for every peer: 0.3 us in the node and
  * 3.6 us across (nccl-tests alltoall, 2 x 8 A100: 60 us; 10 x 8 H100: 350 us over the wire time). */
 #include "config.h"
 
 #include "net/algorithm.h"
 
-static const double base_us[NET_N_PROTOCOLS] = {6.6, 0.0, 8.4};
-static const double nvlink_us[NET_N_PROTOCOLS] = {0.6, 0.0, 3.4};
-static const double net_us[NET_N_PROTOCOLS] = {5.0, 0.0, 14.0};
 #define PEER_US 0.3
 #define NET_PEER_US 3.6
 
@@ -38,23 +38,38 @@ direct_bytes(const NetFabric *fabric, NetOp op, const NetGroup *group, double by
     }
     NetBytes load = {.nvlink = bytes * (k - 1.0) / n};
     if (group->nodes > 1) {
-        load.nic = bytes * (n - k) / n / nics_per_rank;
-        if (fabric->rail_optimised)
+        double least = net_group_least(group);
+        double away =
+            MAX(k / group->nics * (n - k), least / net_group_least_nics(group) * (n - least));
+        load.nic = bytes * away / n;
+        if (net_fabric_pxn(fabric))
             load.nvlink += bytes * (n - k) / n * (k - 1.0) / k;
     }
     return load;
 }
 
-static double
-direct_latency_us(const NetFabric *fabric, NetOp op, const NetGroup *group, NetProtocol protocol)
+static NetHops
+direct_hops(const NetFabric *fabric, NetOp op, const NetGroup *group)
 {
     gboolean all = op == NET_ALL_TO_ALL;
     double near = all ? group->ranks_per_node - 1.0 : 0.0;
-    double far = all ? (double)group->ranks - group->ranks_per_node : 0.0;
-    double us = fabric->nvlink_factor * (base_us[protocol] + near * PEER_US);
+    double far = all ? (double)group->ranks - net_group_least(group) : 0.0;
+    NetHops hops = {.extra_us = near * PEER_US};
     if (group->nodes == 1)
-        return us + fabric->nvlink_factor * nvlink_us[protocol];
-    return us + fabric->nic_factor * (net_us[protocol] + far * NET_PEER_US);
+        hops.near = 1.0;
+    else
+        hops.far = 1.0 + far * NET_PEER_US / fabric->nccl->net_us[NET_ALGO_DIRECT][NET_LL];
+    return hops;
+}
+
+/* Nothing is expected: the size decides between the protocols (choice.c). */
+static double
+direct_expected_GBps(const NetFabric *fabric, NetOp op G_GNUC_UNUSED, const NetGroup *group,
+                     NetProtocol protocol, const NetGraph *graph G_GNUC_UNUSED)
+{
+    double share = protocol == NET_LL ? 0.5 : protocol == NET_SIMPLE ? 1.0 : 0.0;
+    return share * (group->nodes > 1 ? fabric->planned_nic_GBps
+                                     : net_fabric_planned_GBps(fabric, group->ranks_per_node));
 }
 
 static double
@@ -73,8 +88,10 @@ direct_wire_frac(const NetFabric *fabric, NetOp op G_GNUC_UNUSED, const NetGroup
 
 const NetAlgorithm net_direct = {
     .name = "direct",
+    .algo = NET_ALGO_DIRECT,
     .runs = direct_runs,
     .bytes = direct_bytes,
-    .latency_us = direct_latency_us,
+    .hops = direct_hops,
+    .expected_GBps = direct_expected_GBps,
     .wire_frac = direct_wire_frac,
 };

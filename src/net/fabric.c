@@ -9,6 +9,8 @@
 #define NVLINK_REFERENCE_NS 2000.0
 #define NIC_REFERENCE_NS 20000.0
 
+#define NO_GPUDIRECT_FRAC 0.5
+
 static const struct {
     const char *part; /* of the GPU's name */
     NetGeneration generation;
@@ -50,6 +52,41 @@ net_tuning_default(NetGeneration generation)
     return defaults[generation];
 }
 
+/* The bits of those among `names` that a list such as "ring,tree" allows. */
+static guint
+allowed(const char *list, const char *const *names, guint n)
+{
+    guint bits = 0;
+    for (guint i = 0; i < n; i++)
+        if (names[i] != NULL && cluster_list_allows(list, names[i]))
+            bits |= 1u << i;
+    return bits;
+}
+
+static guint
+allowed_algorithms(const char *list)
+{
+    static const char *const names[NET_N_ALGOS] = {
+        "tree", "ring", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat", NULL};
+    return allowed(list, names, NET_N_ALGOS);
+}
+
+static guint
+allowed_protocols(const char *list)
+{
+    static const char *const names[NET_N_PROTOCOLS] = {"ll", "ll128", "simple"};
+    return allowed(list, names, NET_N_PROTOCOLS);
+}
+
+/* Achieved by a card. Without GPUDirect data cross the link between card and CPU or its switch twice, once for the
+ * host's memory, which halves it (6 of 12.5 GB/s, https://github.com/NVIDIA/nccl/issues/465). */
+static double
+achieved_nic_Bps(const ClusterSystem *system)
+{
+    double rate = (double)system->nic_Bps * system->nic_efficiency;
+    return system->gpudirect ? rate : rate * NO_GPUDIRECT_FRAC;
+}
+
 NetFabric
 net_fabric_of(const ClusterSystem *system, const NetTuning *tuning)
 {
@@ -59,29 +96,64 @@ net_fabric_of(const ClusterSystem *system, const NetTuning *tuning)
     double link_Bps = pcie && system->nvlink_Bps == 0
                           ? (double)system->pcie_Bps
                           : (double)system->nvlink_Bps * system->nvlink_efficiency;
+    const NetNccl *nccl = net_nccl_of(system->nccl_version);
     double oversubscription = MAX(system->oversubscription, 1.0);
     return (NetFabric){
         .generation = generation,
         .link = system->link,
         .rail_optimised = system->rail_optimised,
+        .gpudirect = system->gpudirect,
+        .sharp = system->sharp,
+        .pxn = system->pxn,
+        .grace = system->gpu_name != NULL && strncmp(system->gpu_name, "G", 1) == 0,
+        .nccl = nccl,
+        .algorithms = allowed_algorithms(system->nccl_algo),
+        .protocols = allowed_protocols(system->nccl_proto),
+        .channels = (guint)MAX(system->channels, 0),
         .gpus_per_node = (guint)MAX(system->gpus_per_node, 1),
         .nics_per_node = (guint)MAX(system->nics_per_node, 0),
         .nvlink_Bps = link_Bps * t.nvlink_scale,
-        .nic_Bps =
-            (double)system->nic_Bps * system->nic_efficiency * t.nic_scale / oversubscription,
+        .nic_Bps = achieved_nic_Bps(system) * t.nic_scale / oversubscription,
         .nvlink_factor =
             (double)system->nvlink_latency_ns / NVLINK_REFERENCE_NS * t.nvlink_latency_scale,
         .nic_factor = (double)system->nic_latency_ns / NIC_REFERENCE_NS * t.nic_latency_scale,
+        .planned_nvlink_GBps =
+            pcie ? link_Bps / 1e9
+                 : (double)system->nvlink_Bps * nccl->nvlink_frac[generation] / 1e9,
+        .planned_nic_GBps = (double)system->nic_Bps / 1e9,
         .tuning = t,
     };
+}
+
+/* Of a GPU's links those that rings of k ranks use. */
+static double
+mesh_frac(const NetFabric *fabric, guint k)
+{
+    if (fabric->gpus_per_node == 8 && k < G_N_ELEMENTS(mesh_links))
+        return mesh_links[k] / MESH_LINKS;
+    /* each GPU linked to each other alike */
+    return MIN(k - 1.0, fabric->gpus_per_node - 1.0) / MAX(fabric->gpus_per_node - 1.0, 1.0);
 }
 
 double
 net_fabric_nvlink_Bps(const NetFabric *fabric, guint k)
 {
-    if (fabric->link == CLUSTER_LINK_MESH && k < G_N_ELEMENTS(mesh_links))
-        return fabric->nvlink_Bps * mesh_links[k] / MESH_LINKS;
+    if (fabric->link == CLUSTER_LINK_MESH)
+        return fabric->nvlink_Bps * mesh_frac(fabric, MAX(k, 2));
     return fabric->nvlink_Bps * (1.0 - fabric->tuning.small_group_loss * 2.0 / MAX(k, 2));
+}
+
+double
+net_fabric_planned_GBps(const NetFabric *fabric, guint k)
+{
+    double mesh = fabric->link == CLUSTER_LINK_MESH ? mesh_frac(fabric, MAX(k, 2)) : 1.0;
+    return fabric->planned_nvlink_GBps * mesh;
+}
+
+gboolean
+net_fabric_pxn(const NetFabric *fabric)
+{
+    return fabric->pxn && fabric->rail_optimised && fabric->link == CLUSTER_LINK_NVSWITCH;
 }
 
 guint

@@ -9,8 +9,7 @@
 
 #include "cluster/system.h"
 #include "net/collective.h"
-
-typedef enum { NET_VOLTA, NET_AMPERE, NET_HOPPER, NET_BLACKWELL, NET_N_GENERATIONS } NetGeneration;
+#include "net/nccl.h"
 
 /* What is fitted to measurements; net_tuning_default holds where nothing was measured. */
 typedef struct {
@@ -26,12 +25,17 @@ typedef struct {
 typedef struct {
     NetGeneration generation;
     ClusterLink link;
-    gboolean rail_optimised;
+    gboolean rail_optimised, gpudirect, sharp, pxn;
+    gboolean grace;              /* the CPU is NVIDIA's Grace */
+    const NetNccl *nccl;         /* whose choice is followed */
+    guint algorithms, protocols; /* those that may be chosen, a bit each */
+    guint channels;              /* forced; 0: NCCL's */
     guint gpus_per_node, nics_per_node;
     double nvlink_Bps;    /* achieved per GPU and direction */
     double nic_Bps;       /* achieved per NIC and direction, after oversubscription */
     double nvlink_factor; /* multiplies base and NVLink hop latencies */
     double nic_factor;    /* multiplies network hop latencies */
+    double planned_nvlink_GBps, planned_nic_GBps; /* what NCCL's search takes for the rates */
     NetTuning tuning;
 } NetFabric;
 
@@ -41,5 +45,9 @@ NetFabric net_fabric_of(const ClusterSystem *system, const NetTuning *tuning);
 
 /* Achieved NVLink rate of each port when the ranks of a node that take part are `k`. */
 double net_fabric_nvlink_Bps(const NetFabric *fabric, guint k);
+/* The same as NCCL's search takes it [GB/s]. */
+double net_fabric_planned_GBps(const NetFabric *fabric, guint k);
+/* Messages to another rail go through the GPU of that rail on the sender's node (NCCL 2.12 and later). */
+gboolean net_fabric_pxn(const NetFabric *fabric);
 /* NICs that k ranks on one node use together: NICs are dealt out to GPUs in blocks. */
 guint net_fabric_nics(const NetFabric *fabric, guint k);

@@ -2,16 +2,28 @@
 libdtsim_a_SOURCES += \
 	%D%/algorithm.c %D%/algorithm.h \
 	%D%/book.c \
+	%D%/choice.c \
 	%D%/collective.c %D%/collective.h \
+	%D%/collnet.c \
 	%D%/curve.c %D%/curve.h \
 	%D%/direct.c \
 	%D%/fabric.c %D%/fabric.h \
 	%D%/fit.c %D%/fit.h \
+	%D%/nccl.c %D%/nccl.h \
+	%D%/nccl_2_10.c \
+	%D%/nccl_2_18.c \
+	%D%/nccl_2_21.c \
+	%D%/nccl_2_23.c \
+	%D%/nccl_2_27.c \
+	%D%/nccl_2_28.c \
+	%D%/nccl_2_30.c \
 	%D%/nccl_tests.c %D%/nccl_tests.h \
 	%D%/nccl_tests_line.c %D%/nccl_tests_line.h \
 	%D%/nccl_tests_table.c %D%/nccl_tests_table.h \
 	%D%/nvls.c \
+	%D%/pat.c \
 	%D%/routes.h \
 	%D%/ring.c \
 	%D%/rows.c %D%/rows.h \
+	%D%/search.c \
 	%D%/tree.c

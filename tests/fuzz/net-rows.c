@@ -19,7 +19,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                             .nic_Bps = 50000000000,
                             .nic_efficiency = 0.9,
                             .nic_latency_ns = 20000,
-                            .oversubscription = 1.0};
+                            .oversubscription = 1.0,
+                            .gpudirect = TRUE,
+                            .pxn = TRUE};
     NetFabric fabric = net_fabric_of(&system, NULL);
     g_autofree char *text = g_strndup((const char *)data, size);
     g_autoptr(GError) error = NULL;

@@ -23,6 +23,8 @@ node_of_8(const char *gpu, gboolean latency)
         .nic_latency_ns = latency ? 20000 : 0,
         .rail_optimised = FALSE,
         .oversubscription = 1.0,
+        .gpudirect = TRUE,
+        .pxn = TRUE,
     };
 }
 
@@ -136,7 +138,7 @@ test_which_algorithm(void)
     } cases[] = {
         {"H100", NET_ALL_REDUCE, 8, 1, 1e9, "nvls"},
         {"H100", NET_ALL_REDUCE, 8, 1, 1e3, "ring"},
-        {"H100", NET_ALL_REDUCE, 16, 2, 1e9, "nvls_tree"},
+        {"H100", NET_ALL_REDUCE, 16, 2, 1e9, "nvlstree"},
         {"H100", NET_ALL_GATHER, 8, 1, 1e9, "ring"},
         {"A100", NET_ALL_REDUCE, 8, 1, 1e9, "ring"},
         {"A100", NET_ALL_REDUCE, 32, 4, 16e9, "ring"},

@@ -40,6 +40,8 @@ machine_new(const char *rows)
         .nic_latency_ns = 18000,
         .rail_optimised = TRUE,
         .oversubscription = 1.0,
+        .gpudirect = TRUE,
+        .pxn = TRUE,
     };
     return (Machine){directory, system};
 }

@@ -19,7 +19,9 @@ fabric(void)
                             .nic_Bps = 25000000000,
                             .nic_efficiency = 0.9,
                             .nic_latency_ns = 20000,
-                            .oversubscription = 1.0};
+                            .oversubscription = 1.0,
+                            .gpudirect = TRUE,
+                            .pxn = TRUE};
     return net_fabric_of(&system, NULL);
 }
 
