@@ -137,8 +137,15 @@ ranks_choose(CliLogTable *table, const NetTestsTable *t, const char *path, CliGr
     if (group->nodes == 0 && t->hosts->len > 0)
         group->nodes = t->hosts->len;
     else if (group->nodes == 0)
-        remark(table, "The log names no hosts; ranks are taken to fill nodes.");
-    return TRUE;
+        remark(table, "The log does not name all hosts; ranks are taken to fill nodes.");
+    if (group->gpus > 1)
+        return TRUE;
+    g_set_error(
+        error, CLI_ERROR, CLI_ERROR_USAGE,
+        "%s:%u: the table is of one rank, which has nobody to talk to (was MPI wired?); write a "
+        "log of two or more",
+        path, t->line);
+    return FALSE;
 }
 
 static void

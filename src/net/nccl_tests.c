@@ -218,13 +218,19 @@ frame_read(Parser *p, Stream *s, guint line, const char *text, char **words)
     NetTestsColumns columns;
     gboolean begins = strstr(text, "Collective test starting:") != NULL;
     gboolean header = !begins && net_tests_header(words, &columns);
-    if (begins || header || strstr(text, "nThread ") != NULL || strstr(text, "Using devices"))
+    gboolean run = strstr(text, "nThread ") != NULL || strstr(text, "Using devices") != NULL;
+    if (begins || header || run)
         table_close(p, s);
+    if (run) /* of a table that never came */
+        net_tests_run_clear(&s->run);
     if (header) {
         s->columns = columns;
         s->header_line = line;
     }
-    programs_read(p, text);
+    if (begins) /* this and nothing else */
+        g_ptr_array_set_size(p->programs, 0);
+    if (strstr(text, "Collective test concluded:") == NULL)
+        programs_read(p, text);
     return header;
 }
 

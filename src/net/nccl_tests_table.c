@@ -71,8 +71,11 @@ net_tests_run_read(NetTestsRun *run, char **words)
         return FALSE;
     if (run->hosts == NULL)
         run->hosts = g_ptr_array_new_with_free_func(g_free);
-    run->n_ranks = MAX(run->n_ranks, (guint)rank + 1);
     const char *host = words[on + 1];
+    guint n_hosts = run->hosts->len;
+    gboolean stays = n_hosts > 0 && strcmp(run->hosts->pdata[n_hosts - 1], host) == 0;
+    run->elided = run->elided || (rank > run->n_ranks && !stays);
+    run->n_ranks = MAX(run->n_ranks, (guint)rank + 1);
     if (!g_ptr_array_find_with_equal_func(run->hosts, host, g_str_equal, NULL))
         g_ptr_array_add(run->hosts, g_strdup(host));
     guint name = on + 3;
@@ -89,6 +92,7 @@ net_tests_run_clear(NetTestsRun *run)
     g_clear_pointer(&run->hosts, g_ptr_array_unref);
     g_clear_pointer(&run->device, g_free);
     run->n_ranks = 0;
+    run->elided = FALSE;
 }
 
 NetTestsTable *

@@ -7,6 +7,7 @@
 typedef struct {
     guint n_ranks;
     GPtrArray *hosts; /* of char*, each once; NULL: none yet */
+    gboolean elided;  /* ranks are missing that may have been on other hosts */
     char *device;
 } NetTestsRun;
 gboolean net_tests_run_read(NetTestsRun *run, char **words); /* TRUE: it was such a line */
