@@ -344,3 +344,10 @@ sim_engine_resource_busy_ns(const SimEngine *e, guint32 resource)
     g_assert(resource < e->fluid.n_resources);
     return e->fluid.resources[resource].busy_ns;
 }
+
+double
+sim_engine_resource_capacity(const SimEngine *e, guint32 resource)
+{
+    g_assert(resource < e->fluid.n_resources);
+    return e->fluid.resources[resource].capacity;
+}

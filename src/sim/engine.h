@@ -115,6 +115,7 @@ void sim_engine_call_span(const SimEngine *e, guint32 rank, guint call, gint64 *
                           gint64 *ret_end_ns);
 /* Total load that went through a resource, and the time it was used at all. */
 double sim_engine_resource_load(const SimEngine *e, guint32 resource);
+double sim_engine_resource_capacity(const SimEngine *e, guint32 resource);
 gint64 sim_engine_resource_busy_ns(const SimEngine *e, guint32 resource);
 
 /* Critical path: from the op that ended last (the lowest rank and slot of several), back over what
@@ -135,6 +136,7 @@ typedef struct {
     guint32 tag;
     guint call;
     gint64 start_ns, end_ns;
+    gint64 alone_ns; /* as the template says: what the op (of a receive, its message) takes undisturbed */
 } SimSegment;
 typedef void (*SimPathVisitor)(void *user, const SimSegment *segment);
 void sim_engine_critical_path(const SimEngine *e, SimPathVisitor visit, void *user);

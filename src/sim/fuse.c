@@ -22,7 +22,7 @@ find_runs(Fusing *f, const SimFuse *how)
     const SimOp *ops = sim_template_ops(f->t, f->slot);
     for (guint k = 0; k < f->n; k++)
         f->begins[k] = k == 0 || ops[k].wait != 0 || ops[k].join != SIM_JOIN_NONE ||
-                       ops[k - 1].join != SIM_JOIN_NONE ||
+                       ops[k - 1].join != SIM_JOIN_NONE || ops[k].kind != ops[k - 1].kind ||
                        !how->together(how->user, ops[k - 1].tag, ops[k].tag);
     for (guint i = 1; i < f->t->waits->len; i++) {
         const SimOpWait *wait = &g_array_index(f->t->waits, SimOpWait, i);

@@ -4,8 +4,8 @@
 #include "sim/program.h"
 
 typedef struct {
-    /* May two ops that follow each other on the slot be of one run? (By their tags; that neither joins a meeting
-     * and nothing waits between them is seen to.) */
+    /* May two ops that follow each other on the slot be of one run? (By their tags; that neither joins a meeting,
+     * nothing waits between them and both are of one SimWork.kind is seen to.) */
     gboolean (*together)(void *user, guint32 before, guint32 tag);
     /* The tag of a run of n > 1 ops. */
     guint32 (*tag)(void *user, const guint32 *tags, const gint64 *durations_ns, guint n);

@@ -192,8 +192,13 @@ sim_engine_critical_path(const SimEngine *e, SimPathVisitor visit, void *user)
         gint64 elapsed_ns = entry.elapsed_ns;
         if (elapsed_ns < 0)
             elapsed_ns = sim_path_isolated_ns(place.op);
-        SimSegment segment = {s->rank, s->slot, place.op->tag, place.call, end_ns - elapsed_ns,
-                              end_ns};
+        SimSegment segment = {.rank = s->rank,
+                              .slot = s->slot,
+                              .tag = place.op->tag,
+                              .call = place.call,
+                              .start_ns = end_ns - elapsed_ns,
+                              .end_ns = end_ns,
+                              .alone_ns = place.op->duration_ns};
         if (elapsed_ns > 0)
             visit(user, &segment);
         end_ns -= elapsed_ns;

@@ -13,6 +13,7 @@ typedef struct {
     gboolean pipeline; /* part of a token: F, B ... (not of start or end of the iteration) */
     guint effect;      /* on memory, in StepBuild.effects; 0: none */
     guint transfer;    /* in StepBuild.transfers; 0: none */
+    double spread;     /* of a run of kernels: sqrt(sum of squares) / sum of their times; 0: one op */
 } StepOp;
 
 /* What an op sends. */
@@ -79,6 +80,7 @@ typedef struct {
     struct StepLinks *links;      /* owned, [pp]: of the first column of ranks */
     guint32 wire_tag, sync_tag, launch_tag, read_tag;
     gboolean has_pairs; /* in the schedule: tokens that run as one */
+    gboolean fused;     /* runs of kernels are one op */
     guint *
         in_flight; /* [stages] microbatches between F and B at most; NULL: recompute_microbatches is 0 */
 } StepBuild;
@@ -113,6 +115,8 @@ guint step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKi
 const GArray *step_priced(StepBuild *b, StepClass *class, LlmPiece piece, LlmRecompute recompute,
                           LlmPass pass);
 guint step_stream_slot(LlmStream stream);
+/* segment.c: takes a template that is complete, with its runs of kernels as one op each if the build says so. */
+void step_keep_template(StepBuild *b, SimTemplate *t);
 /* piece.c: an op list that is added to a template segment by segment, in any order that its waits allow. */
 typedef struct {
     const GArray *list;  /* of StepPriced; borrowed */
@@ -139,6 +143,7 @@ SimWork step_wire_work(StepBuild *b, const StepClass *class, guint replica, guin
  * up rank by rank (memory.c). Marks of one op add; all marks of a rank's program must add up to nothing for each
  * kind. Of pieces: ops [first, last] of the template are the piece's list; an empty one (first > last) is not
  * marked. */
+guint step_intern_effect(StepBuild *b, const StepEffect *effect);
 void step_mark(StepBuild *b, SimTemplate *t, guint op, StepMemory kind, gint64 start_bytes,
                gint64 end_bytes);
 /* What a microbatch has on a rank for a piece: from its forward to its backward; from recompute to the end of the

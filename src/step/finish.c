@@ -279,6 +279,6 @@ step_finish_template(StepBuild *b, const StepClass *class)
     if (spec->zero < 2) /* sharded gradients are dropped, not zeroed */
         step_add_memory(b, f.t, "zero_grad", STEP_OPTIMIZER, COST_COPY,
                         (double)(all_parameters(&f) * plan_gradient_bytes(b->plan)), FALSE);
-    g_ptr_array_add(b->templates, f.t);
+    step_keep_template(b, f.t);
     return f.t;
 }

@@ -87,7 +87,7 @@ gather_template(StepSharding *s, StepParameters parameters)
         if (fetched)
             sim_template_wait_op(t, first, first - 1);
     }
-    g_ptr_array_add(s->b->templates, t);
+    step_keep_template(s->b, t);
     return t;
 }
 

@@ -11,13 +11,19 @@ libdtsim_a_SOURCES += \
 	%D%/lower.h \
 	%D%/memory.c \
 	%D%/memory_marks.c \
+	%D%/noise.c \
+	%D%/noise.h \
 	%D%/offload.c \
+	%D%/pace.c \
+	%D%/pace.h \
 	%D%/pair.c \
 	%D%/path.c \
 	%D%/piece.c \
 	%D%/price.c \
 	%D%/program.c \
 	%D%/result.c \
+	%D%/samples.h \
+	%D%/segment.c \
 	%D%/shard.c \
 	%D%/shard.h \
 	%D%/step.c \

@@ -12,8 +12,8 @@
 
 #include "step/build.h"
 
-static guint
-intern_effect(StepBuild *b, const StepEffect *effect)
+guint
+step_intern_effect(StepBuild *b, const StepEffect *effect)
 {
     for (guint i = 0; i < b->effects->len; i++)
         if (memcmp(&g_array_index(b->effects, StepEffect, i), effect, sizeof *effect) == 0)
@@ -32,7 +32,7 @@ step_mark(StepBuild *b, SimTemplate *t, guint op, StepMemory kind, gint64 start_
     StepEffect effect = g_array_index(b->effects, StepEffect, marked.effect);
     effect.start[kind] += start_bytes;
     effect.end[kind] += end_bytes;
-    marked.effect = intern_effect(b, &effect);
+    marked.effect = step_intern_effect(b, &effect);
     sim_template_set_tag(t, op, step_intern_op(b, &marked));
 }
 

@@ -156,6 +156,6 @@ step_pair_template(StepBuild *b, StepClass *class, ScheduleToken x, ScheduleToke
         step_add_token(b, p.t, class, x);
         step_add_token(b, p.t, class, y);
     }
-    g_ptr_array_add(b->templates, p.t);
+    step_keep_template(b, p.t);
     return p.t;
 }

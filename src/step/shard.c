@@ -228,7 +228,7 @@ part_template(StepSharding *s, const StepShard *shard, ScheduleToken token, guin
         reduce(s, t, root_parameters(shard), flags & PART_ADDS);
     if (flags & PART_WAITS)
         step_join_reductions(b, t);
-    g_ptr_array_add(b->templates, t);
+    step_keep_template(b, t);
     return t;
 }
 
@@ -411,7 +411,7 @@ call_marker(StepSharding *s, SimProgram *program, gint64 bytes, guint32 label)
         guint32 tag = step_tag(s->b, "pass", STEP_OTHER, COST_MEASURED, 0, TRUE);
         guint op = sim_template_add(t, STEP_SLOT_COMPUTE, (SimWork){0}, tag);
         step_mark(s->b, t, op, STEP_MEMORY_GATHERED, MAX(bytes, 0), MIN(bytes, 0));
-        g_ptr_array_add(s->b->templates, t);
+        step_keep_template(s->b, t);
         g_hash_table_insert(s->templates, GSIZE_TO_POINTER(key), t);
     }
     sim_program_call(program, t, 0, label);
@@ -466,7 +466,7 @@ launch_reduction(StepSharding *s, SimProgram *program, StepParameters parameters
     reduce(s, t, parameters, FALSE);
     if (wait && sim_template_n_ops(t) > 0)
         step_join_reductions(s->b, t);
-    g_ptr_array_add(s->b->templates, t);
+    step_keep_template(s->b, t);
     if (sim_template_n_ops(t) > 0)
         sim_program_call(program, t, 0, 0);
 }

@@ -131,6 +131,7 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
     StepBuild b;
     step_build_init(&b, plan, schedule, cost, net);
     step_build_classes(&b, options->all_ranks ? STEP_RANKS_ALL : options->ranks, NULL);
+    b.fused = options->fused;
     step_build_programs(&b);
     g_autoptr(SimEngine) engine = step_engine_new(&b);
     Tracing tracing = {&b, options};

@@ -264,7 +264,7 @@ step_token_template(StepBuild *b, StepClass *class, ScheduleToken token)
 {
     SimTemplate *t = sim_template_new();
     step_add_token(b, t, class, token);
-    g_ptr_array_add(b->templates, t);
+    step_keep_template(b, t);
     return t;
 }
 
