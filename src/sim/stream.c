@@ -131,7 +131,7 @@ start_plain(SimEngine *e, guint32 stream, gint64 duration_ns)
 }
 
 /* The same where paces or kinds of work matter. */
-static void
+G_GNUC_NO_INLINE static void
 start_watched(SimEngine *e, guint32 stream)
 {
     SimStream *s = &e->streams[stream];
@@ -161,7 +161,7 @@ advance(SimEngine *e, guint32 stream)
         s->release = SIM_BY_STREAM; /* a tie goes to the op's own stream */
     if (s->op->join != SIM_JOIN_NONE)
         sim_meeting_join(e, stream);
-    else if (e->watched)
+    else if (G_UNLIKELY(e->watched))
         start_watched(e, stream);
     else
         start_plain(e, stream, s->op->duration_ns);

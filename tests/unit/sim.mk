@@ -11,4 +11,6 @@ UNIT_TESTS += %D%/sim-path
 UNIT_TESTS += %D%/sim-pipeline
 UNIT_TESTS += %D%/sim-program
 UNIT_TESTS += %D%/sim-random
+UNIT_TESTS += %D%/sim-world
+EXTRA_DIST += %D%/sim-reference.h
 BENCHES += tests/bench/engine
