@@ -34,7 +34,12 @@ add_transfer(StepBuild *b, SimTemplate *t, const char *name, guint slot, double 
 static guint
 add_pcie(StepBuild *b, SimTemplate *t, const char *name, guint slot, double bytes)
 {
-    return add_transfer(b, t, name, slot, bytes, (double)b->plan->system->pcie_Bps);
+    double ns = 1e9 * bytes / (double)b->plan->system->pcie_Bps;
+    SimWork work = step_work(ns);
+    /* read or written once, where copies between GPUs are both */
+    work.kind = step_traffic_kind(b, STEP_HOST, COST_TRAFFIC_COPY, 0, bytes / 2, ns);
+    return sim_template_add(t, slot, work,
+                            step_tag(b, name, STEP_HOST, COST_MODELLED, TRANSFER_ERROR, FALSE));
 }
 
 static guint

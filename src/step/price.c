@@ -66,7 +66,9 @@ step_add_memory(StepBuild *b, SimTemplate *t, const char *name, StepKind kind,
                 CostMemoryKernel kernel, double bytes, gboolean pipeline)
 {
     CostTime time = cost_memory(b->cost, kernel, bytes);
-    return sim_template_add(t, STEP_SLOT_COMPUTE, plain_work(time),
+    SimWork work = plain_work(time);
+    work.kind = step_memory_kind(b, bytes, time.ns);
+    return sim_template_add(t, STEP_SLOT_COMPUTE, work,
                             step_tag(b, name, kind, time.basis, time.error_frac, pipeline));
 }
 
@@ -101,8 +103,10 @@ step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKind kin
     NetTime time = net_collective(b->net, op, group, bytes);
     StepTransfer transfer = {op, group.ranks, (double)bytes,
                              net_ring_bytes(op, group.ranks, (double)bytes)};
+    SimWork work = net_work(time);
+    work.kind = step_net_kind(b, kind, op, &group, &time);
     guint index =
-        sim_template_add(t, slot, net_work(time), net_tag(b, name, kind, time, pipeline, transfer));
+        sim_template_add(t, slot, work, net_tag(b, name, kind, time, pipeline, transfer));
     sim_template_join(t, index, SIM_JOIN_ALL, port, FALSE);
     return index;
 }
@@ -162,6 +166,9 @@ price_exchange(const StepBuild *b, NetGroup group, double bytes, double node_byt
     return net_exchange(b->net, group, nvlink, network * per_node / MAX(group.nics, 1u));
 }
 
+/* SMs of TransformerEngine's user buffers where a whole collective runs beside a GEMM (SPEC.md 7.4). */
+#define USER_BUFFER_SMS 16
+
 /* User buffers of tensor parallelism are written over NVLink by copy engines, without NCCL's protocol
  * (TransformerEngine comm_gemm_overlap userbuffers): the wire's rate and one latency. */
 static NetTime
@@ -192,7 +199,10 @@ price_collective(StepBuild *b, const StepClass *class, const LlmOp *op, StepPric
                        : net_collective(b->net, op->collective.op, group, op->collective.bytes);
     priced->port = groups[op->collective.group].port;
     priced->absent = group.ranks == 1;
+    if (b->plan->spec.tp_overlap && op->collective.group == LLM_GROUP_TP && !copied)
+        time.channels = USER_BUFFER_SMS;
     priced->work = net_work(time);
+    priced->work.kind = step_net_kind(b, streams[op->stream].kind, op->collective.op, &group, &time);
     priced->tag = net_tag(b, op->name, streams[op->stream].kind, time, TRUE, transfer);
 }
 
@@ -212,6 +222,7 @@ price(StepBuild *b, const StepClass *class, const LlmOp *op, StepKind compute_ki
         g_assert(op->stream == LLM_STREAM_COMPUTE);
         CostTime time = kernel_time(b, op);
         priced.work = plain_work(time);
+        priced.work.kind = step_kernel_kind(b, op, time.ns);
         priced.tag = step_tag(b, op->name, compute_kind, time.basis, time.error_frac, TRUE);
     }
     return priced;
@@ -329,5 +340,7 @@ step_wire_work(StepBuild *b, const StepClass *class, guint replica, guint bounda
         g_array_index(class->boundary_local, gboolean, replica * b->schedule->n_stages + boundary);
     gint64 bytes = plan_p2p_bytes(b->plan);
     NetTime time = net_point_to_point(b->net, local, bytes);
-    return net_work(time);
+    SimWork work = net_work(time);
+    work.kind = step_net_kind(b, STEP_PP, NET_SEND_RECV, NULL, &time);
+    return work;
 }

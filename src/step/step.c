@@ -81,6 +81,7 @@ step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const 
         .templates = g_ptr_array_new_with_free_func((GDestroyNotify)sim_template_free),
         .lowered = g_ptr_array_new_with_free_func((GDestroyNotify)step_lowered_free),
     };
+    step_interference_init(b);
     g_array_set_clear_func(b->classes, step_class_clear);
     g_array_set_size(b->effects, 1);
     g_array_set_size(b->transfers, 1);
@@ -93,6 +94,7 @@ step_build_clear(StepBuild *b)
     g_array_unref(b->effects);
     g_array_unref(b->transfers);
     g_free(b->in_flight);
+    step_interference_clear(b);
     step_memory_log_free(b->memory);
     step_busy_log_free(b->busy);
     g_free(b->links);
@@ -134,6 +136,7 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
     b.fused = options->fused;
     step_build_programs(&b);
     g_autoptr(SimEngine) engine = step_engine_new(&b);
+    step_set_interference(&b, engine);
     Tracing tracing = {&b, options};
     SimProbe probe = {probe_op, &tracing};
     b.memory = step_memory_log_new(&b);

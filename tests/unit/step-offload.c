@@ -85,7 +85,7 @@ test_activations(void)
     const char *const rates[] = {"node.pcie-rate=1000GBps", "node.pcie-rate=1GBps"};
     gint64 time[2][2];
     for (guint rate = 0; rate < 2; rate++) {
-        Machine m = tiny_new((const char *const[]){rates[rate], NULL});
+        Machine m = tiny_new((const char *const[]){rates[rate], "gpu.overlap=off", NULL});
         for (guint on = 0; on < 2; on++) {
             PlanSpec spec = spec_of(PLAN_MEGATRON, 1, 3);
             spec.offload_activations = on ? 6 : 0;
