@@ -180,6 +180,8 @@ plan_place_ranks(Plan *plan, GError **error)
     gint64 per_node = plan->system->gpus_per_node, most = PLAN_MAX_GPUS / per_node;
     g_autoptr(GPtrArray) remarks = g_ptr_array_new();
 
+    if (plan->spec.fabric_nodes == 0 && plan->spec.allocation != NULL)
+        plan->spec.fabric_nodes = plan->system->described_nodes;
     if (plan->spec.fabric_nodes > most)
         return plan_refuse(error, "--fabric-nodes: " PLAN_D " is out of range; write 1 to " PLAN_D,
                            plan->spec.fabric_nodes, most);
@@ -192,5 +194,6 @@ plan_place_ranks(Plan *plan, GError **error)
     remark_on_groups(plan, remarks);
     for (guint i = 0; i < remarks->len; i++) /* they come before those on values */
         g_ptr_array_insert(plan->remarks, (int)i, remarks->pdata[i]);
-    return TRUE;
+    plan->topology = cluster_topology_new(plan->system, plan->n_nodes, error);
+    return plan->topology != NULL;
 }

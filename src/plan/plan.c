@@ -222,6 +222,7 @@ plan_free(Plan *plan)
     g_free(plan->rank_of);
     g_free(plan->layers);
     g_free(plan->first_layer);
+    cluster_topology_free(plan->topology);
     g_free(plan->slot_of);
     g_free(plan->rank_in);
     g_clear_pointer(&plan->remarks, g_ptr_array_unref);

@@ -1,13 +1,12 @@
 libdtsim_a_SOURCES += \
 	%D%/build.h \
 	%D%/busy.c \
-	%D%/classes.c \
+	%D%/classes.c %D%/columns.c %D%/columns.h \
 	%D%/closed_form.c \
 	%D%/engine.c \
 	%D%/finish.c \
 	%D%/gather.c \
 	%D%/gradient.c \
-	%D%/interference.c \
 	%D%/lower.c \
 	%D%/lower.h \
 	%D%/memory.c \
