@@ -1,6 +1,7 @@
 /* Inside of `step`: the tables a step is built from. Not for other layers. */
 #pragma once
 
+#include "cost/overlap.h"
 #include "step/lower.h"
 #include "step/step.h"
 
@@ -45,13 +46,13 @@ typedef struct {
 /* Ranks that behave alike: same stage, same groups as far as time is concerned. */
 typedef struct {
     guint pp_rank;
-    guint rank;                    /* a global rank of this class */
     gboolean special;              /* no other is of it, though it may look the same */
+    guint rank;                    /* a global rank of this class */
     NetGroup group[PLAN_N_GROUPS]; /* shape of each group of the plan that the rank is in */
     NetGroup tp, dp, embedding, model, replica;
-    GArray *boundary_local; /* gboolean, [replica * stages + boundary]: both ends on one node */
     GArray *boundary_far;  /* guint8, the same: 0 on one node, else 1 + distance of the nodes */
     GArray *card_stages;   /* guint, ascending: pipeline ranks of all ranks behind the rank's NIC */
+    GArray *boundary_local; /* gboolean, [replica * stages + boundary]: both ends on one node */
     double nic_sharers_p2p; /* ranks of this stage behind one NIC */
     double nic_sharers[PLAN_N_GROUPS]; /* groups of a kind of this stage behind one NIC */
     /* Of StepPriced, with the cut of the recompute (plan_cut_for); made on demand. */
@@ -81,6 +82,7 @@ typedef struct {
     struct StepMemoryLog *memory; /* owned */
     struct StepBusyLog *busy;     /* owned */
     struct StepLinks *links;      /* owned, [pp]: of the first column of ranks */
+    struct StepInterference *interference; /* owned; NULL: kernels and traffic disturb nobody */
     guint32 wire_tag, sync_tag, launch_tag, read_tag;
     gboolean has_pairs; /* in the schedule: tokens that run as one */
     gboolean fused;     /* runs of kernels are one op */
@@ -263,6 +265,20 @@ typedef struct StepLinks {
     guint32 nvlink, nvlink_rest, nic, nic_rest;
 } StepLinks;
 SimEngine *step_engine_new(StepBuild *b);
+/* interference.c: SimWork.kind of a kernel, of one that memory bounds, and of what is sent for some purpose: bytes
+ * that leave a GPU, and as many that come, in a time. Each op counts towards the means that its kind stands for; 0
+ * where overlap is off. The engine learns the speeds when all ops are priced. */
+typedef struct StepInterference StepInterference;
+void step_interference_init(StepBuild *b);
+void step_interference_clear(StepBuild *b);
+guint step_kernel_kind(StepBuild *b, const LlmOp *op, double ns);
+guint step_memory_kind(StepBuild *b, double bytes, double ns);
+guint step_traffic_kind(StepBuild *b, StepKind purpose, CostTraffic traffic, guint channels,
+                        double sent_bytes, double ns);
+/* The same of a collective; of a message without a group. */
+guint step_net_kind(StepBuild *b, StepKind purpose, NetOp op, const NetGroup *group,
+                    const NetTime *time);
+void step_set_interference(const StepBuild *b, SimEngine *engine);
 /* result.c, path.c, memory.c */
 StepResult *step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options);
 void step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r);

@@ -7,6 +7,7 @@ libdtsim_a_SOURCES += \
 	%D%/finish.c \
 	%D%/gather.c \
 	%D%/gradient.c \
+	%D%/interference.c \
 	%D%/lower.c \
 	%D%/lower.h \
 	%D%/memory.c \
