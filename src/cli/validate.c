@@ -8,6 +8,7 @@
 #include "cli/measured.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/validate_network.h"
 #include "report/run.h"
 #include "report/validation.h"
 #include "units/quantity.h"
@@ -15,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum { ONLY_ALL, ONLY_TIME, ONLY_MEMORY } Only;
+typedef enum { ONLY_ALL, ONLY_TIME, ONLY_MEMORY, ONLY_NETWORK } Only;
 
 typedef struct {
     CliFormat format;
@@ -49,13 +50,14 @@ static gboolean
 only_set(const char *name, const char *text, gpointer user, GError **error)
 {
     Validation *v = user;
-    v->only = strcmp(text, "time") == 0     ? ONLY_TIME
-              : strcmp(text, "memory") == 0 ? ONLY_MEMORY
-                                            : ONLY_ALL;
+    v->only = strcmp(text, "time") == 0      ? ONLY_TIME
+              : strcmp(text, "memory") == 0  ? ONLY_MEMORY
+              : strcmp(text, "network") == 0 ? ONLY_NETWORK
+                                             : ONLY_ALL;
     if (v->only != ONLY_ALL)
         return TRUE;
-    g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE, "%s: '%s' is neither; write time or memory",
-                name, text);
+    g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                "%s: '%s' is none of these; write time, memory or network", name, text);
     return FALSE;
 }
 
@@ -83,7 +85,8 @@ validate_group(Validation *v)
          (gpointer)(GOptionArgFunc)worst_set, "Rows that the text shows (default: 25)", "N"},
         {"only", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
          (gpointer)(GOptionArgFunc)only_set,
-         "Only runs with measured time; or with measured memory, or out of it", "time|memory"},
+         "Runs with measured time; with measured memory, or out of it; or collectives",
+         "time|memory|network"},
         {"where", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
          (gpointer)(GOptionArgFunc)where_set, "Only rows with this text in a column",
          "COLUMN=VALUE"},
@@ -304,6 +307,8 @@ validate_run(int argc, char **argv, GError **error)
         else if (argc < 2)
             g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
                                 "validate: no file; write dtsim validate FILE...");
+        else if (v.only == ONLY_NETWORK)
+            status = cli_validate_network(&v.format, v.tolerance, argv + 1, error);
         else
             status = files_run(&v, argv + 1, error);
     }
