@@ -124,6 +124,45 @@ bench_contended(double scale)
     run("32 ranks, 4 groups on one short link", e);
 }
 
+/* 1024 ranks compute without a break, of 97 different lengths of kernels, beside collectives of eight on one
+ * stream and of `wide` on another; each slows the other when `disturbed`. */
+static void
+bench_beside(const char *what, double scale, guint wide, gboolean disturbed)
+{
+    g_autoptr(SimEngine) e = sim_engine_new();
+    g_autoptr(GPtrArray) templates =
+        g_ptr_array_new_with_free_func((GDestroyNotify)sim_template_free);
+    g_autoptr(GPtrArray) programs =
+        g_ptr_array_new_with_free_func((GDestroyNotify)sim_program_free);
+    for (guint k = 0; k < 97; k++) {
+        SimTemplate *t = sim_template_new();
+        SimProgram *p = sim_program_new();
+        g_ptr_array_add(templates, t);
+        g_ptr_array_add(programs, p);
+        for (guint i = 0; i < 90; i++)
+            sim_template_add(t, 0, (SimWork){.duration_ns = 10000 + 97 * i + k, .kind = 1}, 1);
+        for (guint i = 0; i < 9; i++) {
+            guint slot = i % 3 ? 1 : 2;
+            SimWork work = {.duration_ns = slot * 40000, .load = {1e6}, .kind = 2};
+            sim_template_join(t, sim_template_add(t, slot, work, 2), SIM_JOIN_ALL, slot - 1, FALSE);
+        }
+        for (guint i = 0; i < (guint)(50 * scale); i++)
+            sim_program_call(p, t, 0, 0);
+    }
+    guint32 eights = sim_engine_add_meetings(e, 8, 128);
+    guint32 wides = sim_engine_add_meetings(e, wide, 1024 / wide);
+    for (guint rank = 0; rank < 1024; rank++) {
+        const guint32 ports[] = {eights + rank / 8, wides + rank % (1024 / wide)};
+        sim_engine_add_rank(e, programs->pdata[rank % 97], ports, 2);
+    }
+    if (disturbed) {
+        sim_engine_set_interference(e, 1, 2, 0.85);
+        sim_engine_set_interference(e, 2, 1, 0.9);
+        sim_engine_set_interference(e, 2, 2, 0.95);
+    }
+    run(what, e);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -133,5 +172,8 @@ main(int argc, char **argv)
     bench_groups("8 ranks, rendezvous of 8 without uses", 8, (guint)(2000 * scale), FALSE, 1);
     bench_groups("1024 ranks, 128 groups of 8, skewed", 1024, (guint)(20 * scale), TRUE, 5);
     bench_contended(scale);
+    bench_beside("1024 ranks beside collectives, apart", scale, 128, FALSE);
+    bench_beside("the same, slowed, groups of 8 and 128", scale, 128, TRUE);
+    bench_beside("the same, slowed, groups of 8 and 1024", scale, 1024, TRUE);
     return 0;
 }
