@@ -34,19 +34,15 @@ measure_rank(const StepBuild *b, SimEngine *engine, guint i, StepStage *stage)
     stage->backward_ns /= MAX(count[1], 1);
 }
 
-/* NICs are dealt out to GPUs in blocks, or GPUs to NICs. */
+/* NICs are dealt out to GPUs in blocks, or GPUs to NICs: an even share of the one. */
 static double
-nics_of_gpu(const StepBuild *b, guint rank)
+nics_of_gpu(const StepBuild *b, guint i)
 {
     const ClusterSystem *s = b->plan->system;
-    guint node = cluster_node_of(s, rank), nic = cluster_nic_of(s, rank), behind = 0;
+    const StepRank *rank = &g_array_index(b->ranks, StepRank, i);
     if (s->nics_per_node > s->gpus_per_node)
         return (double)(s->nics_per_node / s->gpus_per_node);
-    guint first = node * (guint)s->gpus_per_node;
-    guint end = MIN(first + (guint)s->gpus_per_node, (guint)b->plan->gpus);
-    for (guint r = first; r < end; r++)
-        behind += cluster_nic_of(s, r) == nic;
-    return 1.0 / behind;
+    return 1.0 / g_array_index(b->classes, StepClass, rank->class).card_stages->len;
 }
 
 static void
@@ -57,7 +53,7 @@ measure_links(const StepBuild *b, const SimEngine *engine, guint i, StepStage *s
                           sim_engine_resource_load(engine, links->nvlink_rest);
     stage->nic_bytes = sim_engine_resource_load(engine, links->nic) +
                        sim_engine_resource_load(engine, links->nic_rest);
-    stage->nic_bytes *= nics_of_gpu(b, g_array_index(b->ranks, StepRank, i).rank);
+    stage->nic_bytes *= nics_of_gpu(b, i);
 }
 
 static void
