@@ -4,6 +4,7 @@
 #include "cli/case.h"
 
 #include "cli/command.h"
+#include "cli/noise.h"
 
 #include <string.h>
 
@@ -206,6 +207,7 @@ cli_inputs_step_options(const CliInputs *in)
     StepOptions options = {0};
     options.all_ranks = in->ranks == 1;
     options.convention = (LlmFlopsConvention)in->flops;
+    cli_noise_apply(in, &options);
     return options;
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/noise.h"
 #include "conf/complaint.h"
 
 #include <string.h>
@@ -16,6 +17,7 @@ cli_inputs_new(void)
     in->spec = plan_spec_default();
     in->gradient = in->spec.gradient_fp32 ? 0 : 1;
     in->dropout = (guint)(in->spec.dropout + 1);
+    in->noise = step_noise_new();
     in->sets = g_ptr_array_new_with_free_func(g_free);
     in->given = g_array_new(FALSE, FALSE, sizeof(const CliOption *));
     return in;
@@ -39,6 +41,12 @@ cli_inputs_free(CliInputs *in)
     g_free(in->allocation);
     g_free(in->hostfile);
     g_free(in->hostfile_text);
+    g_free(in->gpu_spread);
+    g_free(in->jitter);
+    g_free(in->slow);
+    g_free(in->flap);
+    g_free(in->daemon);
+    step_noise_free(in->noise);
     g_clear_pointer(&in->sets, g_ptr_array_unref);
     g_clear_pointer(&in->given, g_array_unref);
     g_clear_pointer(&in->axes, g_ptr_array_unref);
@@ -84,6 +92,17 @@ text_store(CliInputs *in, const CliOption *option, const char *text)
     g_free(*field);
     *field = g_strdup(text);
     remember(in, option);
+}
+
+/* Of an option that may be repeated: behind what was said before. */
+static void
+text_add(CliInputs *in, const CliOption *option, const char *text)
+{
+    const char *before = G_STRUCT_MEMBER(char *, in, option->offset);
+    g_autofree char *both = before != NULL && cli_noise_is_repeatable(option)
+                                ? g_strconcat(before, ",", text, NULL)
+                                : g_strdup(text);
+    text_store(in, option, both);
 }
 
 void
@@ -144,7 +163,9 @@ text_set(CliInputs *in, const CliOption *option, const char *name, const char *t
         g_free(in->hostfile_text);
         in->hostfile_text = g_steal_pointer(&content);
     }
-    text_store(in, option, text);
+    if (!cli_noise_set(in, option, text, error))
+        return FALSE;
+    text_add(in, option, text);
     return TRUE;
 }
 
@@ -247,6 +268,7 @@ cli_inputs_machine_group(CliInputs *in)
 {
     GOptionGroup *group = group_of(in, "machine", "Model and system:");
     add_entries(group, cli_machine_options());
+    add_entries(group, cli_noise_options());
     GOptionEntry set[2] = {entry_of("set", "SECTION.KEY=VALUE",
                                     "Override a key of the system, or of the model as model.KEY",
                                     G_OPTION_FLAG_FILENAME)};

@@ -4,6 +4,7 @@
 #include "cli/options.h"
 #include "llm/flops.h"
 #include "plan/plan.h"
+#include "step/noise.h"
 
 #define CLI_DEFAULT_MODEL "gpt3-175b"
 #define CLI_DEFAULT_SYSTEM "dgx-a100-80g"
@@ -25,6 +26,10 @@ typedef struct {
     gint64 nodes; /* 0: not given */
     gboolean fsdp, tp_pp_dp;
     guint gradient, dropout, flops, ranks; /* index in choices */
+    char *gpu_spread, *jitter, *slow, *flap, *daemon; /* NULL: not given */
+    gint64 sample;                         /* 0: not given */
+    guint detail;                          /* auto, op, segment */
+    StepNoise *noise;                      /* of the six before, but seed and sample */
     GPtrArray *sets;                       /* of char*, "section.key=value" */
     GArray *given;                         /* of const CliOption*, in the order given, each once */
     GPtrArray *axes;                       /* of CliAxis*; NULL: ranges are refused */

@@ -101,7 +101,7 @@ const CliOption *
 cli_option_find(const char *name)
 {
     const CliOptionTable tables[] = {cli_machine_options(), cli_plan_options(),
-                                     cli_sharding_options()};
+                                     cli_sharding_options(), cli_noise_options()};
     for (guint t = 0; t < G_N_ELEMENTS(tables); t++)
         for (guint i = 0; i < tables[t].n; i++)
             if (strcmp(tables[t].options[i].name, name) == 0)

@@ -31,6 +31,7 @@ typedef struct {
 CliOptionTable cli_machine_options(void);
 CliOptionTable cli_plan_options(void);
 CliOptionTable cli_sharding_options(void);
+CliOptionTable cli_noise_options(void); /* what is wrong with the machine */
 /* NULL: there is none. */
 const CliOption *cli_option_find(const char *name);
 

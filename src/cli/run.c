@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "cli/command.h"
+#include "cli/samples.h"
 #include "cli/scenario.h"
 #include "report/gantt.h"
 #include "report/trace.h"
@@ -51,12 +52,16 @@ static int
 run_run(int argc, char **argv, GError **error)
 {
     g_autoptr(CliScenario) s = cli_scenario_new();
-    g_autofree char *trace = NULL, *plot_path = NULL;
+    g_autofree char *trace = NULL, *plot_path = NULL, *samples = NULL, *threads = NULL;
     const GOptionEntry own[] = {
         {"trace", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_FILENAME, &trace,
          "Every operation in Chrome's trace format (Perfetto)", "FILE"},
         {"plot", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_FILENAME, &plot_path,
-         "Picture of the pipeline, .svg or .png (gnuplot)", "FILE"},
+         "Picture of the pipeline, or of the samples, .svg or .png (gnuplot)", "FILE"},
+        {"samples", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_STRING, &samples,
+         "How many drawings of what is left to chance, for their distribution", "N"},
+        {"threads", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_STRING, &threads,
+         "... on so many threads (default: one for each core)", "N"},
         {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},
     };
     gboolean done;
@@ -71,8 +76,12 @@ run_run(int argc, char **argv, GError **error)
                             "--trace: is empty; write --trace FILE");
         return CLI_USAGE;
     }
-    if (plot_path != NULL && !report_plot_format(plot_path, NULL, error))
+    const CliSampling sampling = {samples, threads};
+    if ((plot_path != NULL && !report_plot_format(plot_path, NULL, error)) ||
+        !cli_sampling_check(&sampling, s->in, trace != NULL, error))
         return CLI_USAGE;
+    if (samples != NULL)
+        return cli_sampling_run(&sampling, s, plot_path, error) ? CLI_DONE : CLI_USAGE;
     g_autoptr(ReportGantt) gantt =
         plot_path != NULL ? report_gantt_new((guint)s->cased->plan->spec.pp) : NULL;
     if (!simulate(s, trace, gantt, error))

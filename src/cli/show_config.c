@@ -101,7 +101,7 @@ static void
 append_plan(GString *out, const CliInputs *in, const Plan *plan, const char *schedule)
 {
     const CliOptionTable tables[] = {cli_machine_options(), cli_plan_options(),
-                                     cli_sharding_options()};
+                                     cli_sharding_options(), cli_noise_options()};
     g_autofree char *modules = plan_modules_print(plan->spec.recompute_modules);
     CliInputs resolved = *in; /* borrows its texts */
     resolved.spec = plan->spec;

@@ -46,13 +46,13 @@ typedef struct {
 /* Ranks that behave alike: same stage, same groups as far as time is concerned. */
 typedef struct {
     guint pp_rank;
-    gboolean special;              /* no other is of it, though it may look the same */
     guint rank;                    /* a global rank of this class */
+    gboolean special;              /* no other is of it, though it may look the same */
     NetGroup group[PLAN_N_GROUPS]; /* shape of each group of the plan that the rank is in */
     NetGroup tp, dp, embedding, model, replica;
+    GArray *boundary_local; /* gboolean, [replica * stages + boundary]: both ends on one node */
     GArray *boundary_far;  /* guint8, the same: 0 on one node, else 1 + distance of the nodes */
     GArray *card_stages;   /* guint, ascending: pipeline ranks of all ranks behind the rank's NIC */
-    GArray *boundary_local; /* gboolean, [replica * stages + boundary]: both ends on one node */
     double nic_sharers_p2p; /* ranks of this stage behind one NIC */
     double nic_sharers[PLAN_N_GROUPS]; /* groups of a kind of this stage behind one NIC */
     /* Of StepPriced, with the cut of the recompute (plan_cut_for); made on demand. */
@@ -94,6 +94,8 @@ typedef struct {
 void step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const CostBook *cost,
                      const NetBook *net);
 void step_build_clear(StepBuild *b);
+/* A SimNamer for a build. */
+char *step_name_call(void *user, guint32 rank, guint call, guint32 label);
 
 /* classes.c: finds classes and the ranks to simulate. `special`: GArray of guint, global ranks that are like no
  * other; NULL or empty: none. */
@@ -280,6 +282,8 @@ guint step_net_kind(StepBuild *b, StepKind purpose, NetOp op, const NetGroup *gr
                     const NetTime *time);
 void step_set_interference(const StepBuild *b, SimEngine *engine);
 /* result.c, path.c, memory.c */
+/* What one iteration takes (StepResult.time_ns), of all ranks that are simulated. */
+gint64 step_iteration_ns(const StepBuild *b, SimEngine *engine);
 StepResult *step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options);
 void step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r);
 /* busy.c: what ranks compute, and what they communicate inside of tokens, by class of rank, as it ran. */

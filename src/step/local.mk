@@ -1,9 +1,15 @@
 libdtsim_a_SOURCES += \
+	%D%/blame.c \
+	%D%/blame.h \
 	%D%/build.h \
 	%D%/busy.c \
 	%D%/classes.c %D%/columns.c %D%/columns.h \
 	%D%/closed_form.c \
+	%D%/disturb.c \
+	%D%/disturb.h \
 	%D%/engine.c \
+	%D%/faults.c \
+	%D%/faults.h \
 	%D%/finish.c \
 	%D%/gather.c \
 	%D%/gradient.c \
@@ -23,6 +29,7 @@ libdtsim_a_SOURCES += \
 	%D%/price.c \
 	%D%/program.c \
 	%D%/result.c \
+	%D%/samples.c \
 	%D%/samples.h \
 	%D%/segment.c \
 	%D%/shard.c \

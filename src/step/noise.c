@@ -320,7 +320,7 @@ step_noise_is_random(const StepNoise *noise)
 }
 
 gboolean
-step_noise_is_everywhere(const StepNoise *noise)
+step_noise_names_links(const StepNoise *noise)
 {
     for (guint i = 0; i < noise->slow->len; i++)
         if (g_array_index(noise->slow, StepSlow, i).where.kind == STEP_WHERE_LINK)
@@ -328,7 +328,13 @@ step_noise_is_everywhere(const StepNoise *noise)
     for (guint i = 0; i < noise->flaps->len; i++)
         if (g_array_index(noise->flaps, StepFlap, i).where.kind == STEP_WHERE_LINK)
             return TRUE;
-    return step_noise_is_random(noise);
+    return FALSE;
+}
+
+gboolean
+step_noise_is_everywhere(const StepNoise *noise)
+{
+    return step_noise_is_random(noise) || step_noise_names_links(noise);
 }
 
 char *

@@ -79,6 +79,8 @@ gboolean step_noise_check(const StepNoise *noise, const Plan *plan,
 
 /* Is anything left to chance, so that samples differ? */
 gboolean step_noise_is_random(const StepNoise *noise);
+/* Is a link meant by its name? */
+gboolean step_noise_names_links(const StepNoise *noise);
 /* May any two ranks differ? Then classes do not help. */
 gboolean step_noise_is_everywhere(const StepNoise *noise);
 /* "gpu:17", "nic:5.2" ...: as it is written. Caller frees. */

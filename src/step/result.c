@@ -87,21 +87,31 @@ measure_pipeline(const StepBuild *b, SimEngine *engine, StepResult *r)
 
 /* What one iteration takes where the next one follows rank by rank (see StepResult.time_ns). */
 static gint64
-period(const StepBuild *b, SimEngine *engine, const StepResult *r)
+period(const StepBuild *b, SimEngine *engine)
 {
     gint64 longest = 0,
            step = G_MAXINT64; /* the optimizer step, where it waits for no other rank */
-    for (guint i = 0; i < r->stages->len; i++) {
-        const StepStage *s = &g_array_index(r->stages, StepStage, i);
-        step = MIN(step, sim_engine_rank_end(engine, i) - s->end_ns);
+    g_autofree StepStage *all = g_new0(StepStage, b->ranks->len);
+    for (guint i = 0; i < b->ranks->len; i++) {
+        guint class = g_array_index(b->ranks, StepRank, i).class;
+        all[i].pp_rank = g_array_index(b->classes, StepClass, class).pp_rank;
+        measure_rank(b, engine, i, &all[i]);
+        step = MIN(step, sim_engine_rank_end(engine, i) - all[i].end_ns);
     }
-    for (guint i = 0; i < r->stages->len; i++) {
-        const StepStage *s = &g_array_index(r->stages, StepStage, i);
-        gint64 own = b->schedule->asynchronous ? s->busy_ns + step
-                                               : sim_engine_rank_end(engine, i) - s->start_ns;
+    for (guint i = 0; i < b->ranks->len; i++) {
+        gint64 own = b->schedule->asynchronous ? all[i].busy_ns + step
+                                               : sim_engine_rank_end(engine, i) - all[i].start_ns;
         longest = MAX(longest, own);
     }
     return longest;
+}
+
+gint64
+step_iteration_ns(const StepBuild *b, SimEngine *engine)
+{
+    gboolean apart =
+        b->schedule->asynchronous || b->plan->spec.optimizer_barrier != PLAN_BARRIER_GLOBAL;
+    return apart ? period(b, engine) : sim_engine_now(engine);
 }
 
 /* In the steady state of an asynchronous schedule nothing waits for a fill: idle is what the slowest rank
@@ -166,10 +176,8 @@ step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options)
     StepResult *r = g_new0(StepResult, 1);
     r->stages = g_array_new(FALSE, TRUE, sizeof(StepStage));
     g_array_set_clear_func(r->stages, clear_stage);
-    r->time_ns = sim_engine_now(engine);
     measure_pipeline(b, engine, r);
-    if (b->schedule->asynchronous || b->plan->spec.optimizer_barrier != PLAN_BARRIER_GLOBAL)
-        r->time_ns = period(b, engine, r);
+    r->time_ns = step_iteration_ns(b, engine);
     if (b->schedule->asynchronous)
         steady_pipeline(r);
     step_breakdown(b, engine, r);

@@ -25,8 +25,8 @@ typedef struct {
 typedef struct {
     gint64 time_ns;
     gint64 cause_ns[STEP_N_CAUSES]; /* of the critical path, beyond what its ops take alone */
-    int worst;                      /* in suspects; -1: nobody in particular */
-    gint64 worst_ns;                /* what that one cost */
+    StepWhere worst;                /* who cost most; STEP_N_WHERES: nobody cost anything */
+    gint64 worst_ns;
 } StepSample;
 
 typedef struct {

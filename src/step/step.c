@@ -1,7 +1,7 @@
 /* One training iteration: classes, programs, engine, result. */
 #include "config.h"
 
-#include "step/build.h"
+#include "step/disturb.h"
 
 const char *
 step_kind_name(StepKind kind)
@@ -50,8 +50,8 @@ probe_op(void *user, guint32 rank, guint slot, guint32 tag, guint call, gint64 s
         trace_op(user, rank, slot, tag, call, start_ns, end_ns);
 }
 
-static char *
-name_call(void *user, guint32 rank, guint call, guint32 label)
+char *
+step_name_call(void *user, guint32 rank, guint call, guint32 label)
 {
     const StepBuild *b = user;
     guint class = g_array_index(b->ranks, StepRank, rank).class;
@@ -121,6 +121,19 @@ check_pairs(const StepBuild *b, GError **error)
     return FALSE;
 }
 
+static StepResult *
+run_engine(StepBuild *b, SimEngine *engine, const StepOptions *options, GError **error)
+{
+    GError *local = NULL;
+    if (sim_engine_run(engine, step_name_call, b, &local))
+        return step_collect(b, engine, options);
+    if (g_error_matches(local, SIM_ERROR, SIM_ERROR_DEADLOCK))
+        g_prefix_error(&local, "schedule %s: its messages need another order, or --p2p async: ",
+                       b->schedule->name);
+    g_propagate_error(error, local);
+    return NULL;
+}
+
 StepResult *
 step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const NetBook *net,
          const StepOptions *options, GError **error)
@@ -132,9 +145,7 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
         g_assert(schedule->rank_of[s] == plan->rank_of[s]);
     StepBuild b;
     step_build_init(&b, plan, schedule, cost, net);
-    step_build_classes(&b, options->all_ranks ? STEP_RANKS_ALL : options->ranks, NULL);
-    b.fused = options->fused;
-    step_build_programs(&b);
+    step_build_as(&b, options);
     g_autoptr(SimEngine) engine = step_engine_new(&b);
     step_set_interference(&b, engine);
     Tracing tracing = {&b, options};
@@ -143,15 +154,10 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
     b.busy = step_busy_log_new(&b);
     sim_engine_set_probe(engine, &probe);
     StepResult *result = NULL;
-    if (!check_pairs(&b, error)) {
-        step_build_clear(&b);
-        return NULL;
-    }
-    if (sim_engine_run(engine, name_call, &b, error))
-        result = step_collect(&b, engine, options);
-    else
-        g_prefix_error(error, "schedule %s: its messages need another order, or --p2p async: ",
-                       schedule->name);
+    StepDisturbance disturbance = {NULL, NULL, NULL};
+    if (check_pairs(&b, error) && step_disturb(&disturbance, &b, options, engine, error))
+        result = run_engine(&b, engine, options, error);
+    step_disturbance_clear(&disturbance);
     step_build_clear(&b);
     return result;
 }
