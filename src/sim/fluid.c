@@ -216,10 +216,12 @@ void
 sim_fluid_set_cap(SimFluid *f, guint32 activity, double cap)
 {
     g_assert(cap > 0 && cap <= 1);
-    if (f->activities[activity].cap == cap)
-        return;
-    f->activities[activity].cap = cap;
-    mark_changed(f, activity);
+    SimActivity *a = &f->activities[activity];
+    double lower = MIN(a->cap, cap);
+    gboolean binds = a->cap != cap && (a->speed < 0 || a->speed >= lower * (1 - 1e-9));
+    a->cap = cap;
+    if (binds) /* else a resource holds it below both caps, and the solution stands */
+        mark_changed(f, activity);
 }
 
 void
