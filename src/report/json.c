@@ -92,6 +92,8 @@ json_iteration(JsonBuilder *b, const ReportRun *run)
     report_json_double(b, "hfu", report_hfu(run));
     report_json_text(b, "flops_convention", llm_flops_name(run->convention));
     report_json_double(b, "time_error_s", seconds(r->error_ns));
+    report_json_double(b, "slowed_s", seconds(r->slowed_ns));
+    report_json_double(b, "delayed_s", seconds(r->delayed_ns));
     report_json_double(b, "measured_share", r->share[COST_MEASURED]);
     report_json_double(b, "interpolated_share", r->share[COST_INTERPOLATED]);
     report_json_double(b, "modelled_share", r->share[COST_MODELLED]);

@@ -119,6 +119,24 @@ append_largest(const ReportRun *run, GString *out)
     report_paragraph(out, "  ", text);
 }
 
+/* What kernels and traffic do to each other. */
+static void
+append_interference(const ReportRun *run, GString *out)
+{
+    const StepResult *r = run->result;
+    double slowed = r->time_ns > 0 ? (double)r->slowed_ns / (double)r->time_ns : 0;
+    double delayed = r->time_ns > 0 ? (double)r->delayed_ns / (double)r->time_ns : 0;
+    if (run->plan->system->overlap_off || slowed + delayed < WORTH_SAYING)
+        return;
+    g_autofree char *share = g_strdup(report_percent(slowed).text);
+    g_autofree char *text = g_strdup_printf(
+        "Kernels on the critical path take longer for what is sent beside them, %s of the "
+        "iteration, and what is sent there for kernels and shared links, %s; "
+        "--set gpu.overlap=off shows the iteration without the former.",
+        share, report_percent(delayed).text);
+    report_paragraph(out, "  ", text);
+}
+
 static void
 append_memory_reason(const ReportRun *run, GString *out)
 {
@@ -162,6 +180,7 @@ report_append_reasons(const ReportRun *run, GString *out)
     gsize before = out->len;
     append_bubble(run, out);
     append_largest(run, out);
+    append_interference(run, out);
     append_memory_reason(run, out);
     if (out->len == before)
         report_paragraph(out, "  ",

@@ -27,6 +27,7 @@ typedef struct {
     const StepBuild *b;
     gint64 *pipeline_ns; /* [pp] pipeline time of the path on each pipeline rank */
     gint64 *by_tag;      /* [tags * 2] ns of the path: at home or by kind; as bubble */
+    gint64 slowed_ns, delayed_ns;
     guint home;
     guint32 rank, tag; /* of the segment at hand */
 } Path;
@@ -90,6 +91,11 @@ attribute(void *user, const SimSegment *segment)
     gboolean beside = segment->slot != STEP_SLOT_COMPUTE && segment->slot != STEP_SLOT_HOST;
     gboolean own = segment->slot == STEP_SLOT_TP || segment->slot == STEP_SLOT_CP ||
                    segment->slot == STEP_SLOT_EP;
+    gint64 longer_ns = MAX(segment->end_ns - segment->start_ns - segment->alone_ns, 0);
+    if (beside)
+        path->delayed_ns += longer_ns;
+    else
+        path->slowed_ns += longer_ns;
     path->rank = segment->rank;
     path->tag = segment->tag;
     if (beside && op->kind != STEP_PP)
@@ -216,6 +222,8 @@ step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r)
             path.home = i;
     r->home = path.home;
     sim_engine_critical_path(engine, attribute, &path);
+    r->slowed_ns = path.slowed_ns;
+    r->delayed_ns = path.delayed_ns;
     take_away(&path, sim_engine_now(engine) - r->time_ns);
     for (guint tag = 0; tag < b->ops->len; tag++) {
         r->breakdown_ns[g_array_index(b->ops, StepOp, tag).kind] += path.by_tag[2 * tag];

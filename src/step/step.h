@@ -95,6 +95,9 @@ typedef struct {
     double bubble_fraction; /* (makespan - busy_max)/makespan, SPEC.md 1.1 */
     double bubble_over_ideal;
     gint64 breakdown_ns[STEP_N_KINDS]; /* of the critical path; sums to time_ns exactly */
+    /* Of the critical path: what kernels, and what was sent, took longer than each alone, for the other on the same
+     * GPU; links that are shared count for the second, noise for both. */
+    gint64 slowed_ns, delayed_ns;
     guint home;      /* the pipeline rank whose idle time counts as bubble there */
     GArray *stages;  /* of StepStage, [pp] */
     GArray *links;   /* of StepLink, most utilised first */
