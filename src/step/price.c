@@ -149,6 +149,9 @@ step_stream_slot(LlmStream stream)
     return streams[stream].slot;
 }
 
+/* SMs of DeepEP's kernels when nothing else is said (its first version; deepseek-ai/DeepEP at dd758caf). */
+#define EXCHANGE_SMS 24
+
 /* DeepEP's exchange (SPEC.md 7.6). With n ranks on N nodes, R on each, a rank sends one copy of a token for each
  * rank and one for each node that has experts of it, its own included: `bytes` and `node_bytes` in all. Evenly
  * spread, (N-1)/N of node_bytes leave the node, through the NICs of its R ranks; there they arrive at the GPU
@@ -163,7 +166,9 @@ price_exchange(const StepBuild *b, NetGroup group, double bytes, double node_byt
     double nvlink = bytes * (per_node - 1.0) / per_node;
     double network = node_bytes * (nodes - 1.0) / nodes;
     *ret_sent = nvlink + network;
-    return net_exchange(b->net, group, nvlink, network * per_node / MAX(group.nics, 1u));
+    NetTime time = net_exchange(b->net, group, nvlink, network * per_node / MAX(group.nics, 1u));
+    time.channels = EXCHANGE_SMS;
+    return time;
 }
 
 /* SMs of TransformerEngine's user buffers where a whole collective runs beside a GEMM (SPEC.md 7.4). */
