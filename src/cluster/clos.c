@@ -96,6 +96,51 @@ cluster_clos_route(const ClusterTopology *t, guint leaf, guint other, const Clus
     cluster_way_add(way, 2 * (other * t->width + up) + 1, 1);
 }
 
+/* Takes from `crossing` of each leaf what stays in a node, between its cards on other leaves. */
+static void
+leave_out_node(const ClusterEnd *ends, const guint *leaf, guint n, double *crossing)
+{
+    double all = 0;
+    for (guint i = 0; i < n; i++)
+        all += ends[i].weight;
+    for (guint i = 0; i < n; i++) {
+        double same = 0;
+        for (guint j = 0; j < n; j++)
+            same += leaf[j] == leaf[i] ? ends[j].weight : 0;
+        crossing[leaf[i]] -= ends[i].weight * (all - same);
+    }
+}
+
+/* What leaves a switch with weight w below it of W in all is w (W - w), and as much comes back. */
+void
+cluster_clos_spread(const ClusterTopology *t, const ClusterEnd *ends, const guint *leaf, guint n,
+                    double *load)
+{
+    guint leaves = t->sets * t->rails;
+    g_autofree double *below = g_new0(double, leaves), *crossing = g_new0(double, leaves);
+    g_autofree double *of_pod = g_new0(double, t->pods);
+    double all = 0;
+    for (guint i = 0, next; i < n; i = next) {
+        guint node = cluster_node_of(t->system, ends[i].slot);
+        for (next = i; next < n && cluster_node_of(t->system, ends[next].slot) == node; next++) {
+            below[leaf[next]] += ends[next].weight;
+            of_pod[pod_of(t, leaf[next])] += ends[next].weight;
+            all += ends[next].weight;
+        }
+        if (next - i > 1 && t->rails > 1)
+            leave_out_node(ends + i, leaf + i, next - i, crossing);
+    }
+    for (guint i = 0; i < leaves; i++) {
+        double each = (crossing[i] + below[i] * (all - below[i])) / t->width;
+        for (guint u = 0; below[i] > 0 && u < 2 * t->width; u++)
+            load[2 * i * t->width + u] += each;
+    }
+    guint of_one = 2 * t->width * t->spine_width, first = first_spine_link(t);
+    for (guint pod = 0; t->pods > 1 && pod < t->pods; pod++)
+        for (guint u = 0; of_pod[pod] > 0 && u < of_one; u++)
+            load[first + pod * of_one + u] += of_pod[pod] * (all - of_pod[pod]) * 2 / of_one;
+}
+
 guint
 cluster_clos_distance(const ClusterTopology *t, guint leaf, guint other)
 {

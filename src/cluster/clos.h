@@ -19,4 +19,7 @@ char *cluster_clos_name(const ClusterTopology *t, guint link, gboolean of_rails)
 /* From leaf to leaf. */
 void cluster_clos_route(const ClusterTopology *t, guint leaf, guint other, const ClusterPair *pair,
                         ClusterWay *way);
+/* `leaf[i]` is of ends[i]. */
+void cluster_clos_spread(const ClusterTopology *t, const ClusterEnd *ends, const guint *leaf,
+                         guint n, double *load);
 guint cluster_clos_distance(const ClusterTopology *t, guint leaf, guint other);

@@ -122,6 +122,38 @@ dragonfly_route(const ClusterTopology *t, const ClusterPair *pair, ClusterWay *w
         over_cable(t, router, other, cable, 1.0 / t->width, way);
 }
 
+/* By routers' and groups' weights: all of a node's cards are on one router, and nothing of a router crosses a link to
+ * itself. */
+static void
+dragonfly_spread(const ClusterTopology *t, const ClusterEnd *ends, guint n, double *load)
+{
+    guint leaf_nodes = (guint)t->system->leaf_nodes, r = t->rails;
+    g_autofree double *of_router = g_new0(double, t->sets *r), *of_group = g_new0(double, t->sets);
+    for (guint i = 0; i < n; i++) {
+        guint router = cluster_node_of(t->system, ends[i].slot) / leaf_nodes;
+        of_router[router] += ends[i].weight;
+        of_group[router / r] += ends[i].weight;
+    }
+    for (guint g = 0; g < t->sets; g++) {
+        const double *own = of_router + g * r;
+        for (guint a = 0; of_group[g] > 0 && a < r; a++)
+            for (guint b = 0; b < r; b++)
+                if (a != b)
+                    load[(g * r + a) * (r - 1) + among_others(b, a)] += own[a] * own[b];
+        for (guint cable = 0; cable < (t->sets - 1) * t->width; cable++) {
+            guint to = cable / t->width, there = to + (to >= g), gate = cable % r;
+            double far = of_group[there] / t->width;
+            load[first_global(t) + g * (t->sets - 1) * t->width + cable] += of_group[g] * far;
+            for (guint a = 0; far > 0 && of_group[g] > 0 && a < r; a++) {
+                if (a == gate)
+                    continue;
+                load[(g * r + a) * (r - 1) + among_others(gate, a)] += own[a] * far;
+                load[(g * r + gate) * (r - 1) + among_others(a, gate)] += own[a] * far;
+            }
+        }
+    }
+}
+
 static guint
 dragonfly_distance(const ClusterTopology *t, guint node, guint other)
 {
@@ -130,5 +162,6 @@ dragonfly_distance(const ClusterTopology *t, guint node, guint other)
     return router == there ? 0 : router / t->rails == there / t->rails ? 1 : 2;
 }
 
-const ClusterFabricKind cluster_fabric_dragonfly = {dragonfly_plan, dragonfly_link, dragonfly_name,
-                                                    dragonfly_route, dragonfly_distance};
+const ClusterFabricKind cluster_fabric_dragonfly = {dragonfly_plan,   dragonfly_link,
+                                                    dragonfly_name,   dragonfly_route,
+                                                    dragonfly_spread, dragonfly_distance};

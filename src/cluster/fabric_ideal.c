@@ -26,11 +26,16 @@ ideal_route(const ClusterTopology *t, const ClusterPair *pair, ClusterWay *way)
 {
 }
 
+static void
+ideal_spread(const ClusterTopology *t, const ClusterEnd *ends, guint n, double *load)
+{
+}
+
 static guint
 ideal_distance(const ClusterTopology *t, guint node, guint other)
 {
     return 0;
 }
 
-const ClusterFabricKind cluster_fabric_ideal = {ideal_plan, ideal_link, ideal_name, ideal_route,
-                                                ideal_distance};
+const ClusterFabricKind cluster_fabric_ideal = {ideal_plan,  ideal_link,   ideal_name,
+                                                ideal_route, ideal_spread, ideal_distance};

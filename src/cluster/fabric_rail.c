@@ -29,11 +29,20 @@ rail_route(const ClusterTopology *t, const ClusterPair *pair, ClusterWay *way)
                        leaf_of(t, pair->other, pair->other_nic), pair, way);
 }
 
+static void
+rail_spread(const ClusterTopology *t, const ClusterEnd *ends, guint n, double *load)
+{
+    g_autofree guint *leaf = g_new(guint, n);
+    for (guint i = 0; i < n; i++)
+        leaf[i] = leaf_of(t, cluster_node_of(t->system, ends[i].slot), ends[i].nic);
+    cluster_clos_spread(t, ends, leaf, n, load);
+}
+
 static guint
 rail_distance(const ClusterTopology *t, guint node, guint other)
 {
     return cluster_clos_distance(t, leaf_of(t, node, 0), leaf_of(t, other, 0));
 }
 
-const ClusterFabricKind cluster_fabric_rail = {rail_plan, cluster_clos_link, rail_name, rail_route,
-                                               rail_distance};
+const ClusterFabricKind cluster_fabric_rail = {rail_plan,  cluster_clos_link, rail_name,
+                                               rail_route, rail_spread,       rail_distance};

@@ -7,6 +7,8 @@
 
 #include "cluster/error.h"
 
+#include <string.h>
+
 /* Links: for each node and dimension up, down. */
 static gboolean
 torus_plan(ClusterTopology *t, GError **error)
@@ -73,6 +75,54 @@ torus_route(const ClusterTopology *t, const ClusterPair *pair, ClusterWay *way)
     }
 }
 
+/* Along one line of dimension d, whose places are `stride` apart: messages there come from nodes that differ from the
+ * line in the dimensions before d, and go to nodes that differ in those behind. from[], to[]: their weights by place. */
+static void
+spread_line(const ClusterTopology *t, guint d, guint first, guint stride, const double *from,
+            const double *to, double *load)
+{
+    guint size = t->system->dimensions[d], dimensions = t->system->n_dimensions;
+    for (guint a = 0; a < size; a++) {
+        for (guint b = 0; from[a] > 0 && b < size; b++) {
+            gboolean up;
+            guint steps = steps_round(a, b, size, &up), place = a;
+            for (guint i = 0; to[b] > 0 && i < steps; i++) {
+                load[2 * ((first + place * stride) * dimensions + d) + !up] += from[a] * to[b];
+                place = (place + (up ? 1 : size - 1)) % size;
+            }
+        }
+    }
+}
+
+/* After dimension d a message has the receiver's places up to d and the sender's behind. So the line through node
+ * x in dimension d carries what all senders with x's places behind d send to all receivers with x's before d. */
+static void
+torus_spread(const ClusterTopology *t, const ClusterEnd *ends, guint n, double *load)
+{
+    const ClusterSystem *s = t->system;
+    guint nodes = t->fabric_links / 2 / s->n_dimensions, stride = 1;
+    g_autofree double *from = g_new(double, nodes), *to = g_new(double, nodes);
+    for (guint d = 0; d < s->n_dimensions; stride *= s->dimensions[d++]) {
+        /* from: at [place and those behind]; to: at [those before and place] */
+        guint size = s->dimensions[d], below = stride * size, behind = nodes / below;
+        memset(from, 0, nodes * sizeof *from);
+        memset(to, 0, nodes * sizeof *to);
+        for (guint i = 0; i < n; i++) {
+            guint node = cluster_node_of(s, ends[i].slot);
+            from[node / stride] += ends[i].weight;
+            to[node % below] += ends[i].weight;
+        }
+        g_autofree double *to_place = g_new(double, size);
+        for (guint b = 0; b < behind; b++) {
+            for (guint a = 0; a < stride; a++) {
+                for (guint place = 0; place < size; place++)
+                    to_place[place] = to[a + place * stride];
+                spread_line(t, d, a + b * below, stride, from + b * size, to_place, load);
+            }
+        }
+    }
+}
+
 static guint
 torus_distance(const ClusterTopology *t, guint node, guint other)
 {
@@ -88,5 +138,5 @@ torus_distance(const ClusterTopology *t, guint node, guint other)
     return steps > 1 ? 2 : 1;
 }
 
-const ClusterFabricKind cluster_fabric_torus = {torus_plan, torus_link, torus_name, torus_route,
-                                                torus_distance};
+const ClusterFabricKind cluster_fabric_torus = {torus_plan,  torus_link,   torus_name,
+                                                torus_route, torus_spread, torus_distance};

@@ -11,6 +11,7 @@ libdtsim_a_SOURCES += \
 	%D%/placement.c \
 	%D%/read.h %D%/read_fabric.c %D%/read_nccl.c %D%/read_node.c \
 	%D%/shipped.c %D%/shipped.h \
+	%D%/spread.c \
 	%D%/system.c %D%/system.h \
 	%D%/topologies.c %D%/topology.h
 libdtsim_a_SOURCES += %D%/hostfile.c %D%/hostfile.h

@@ -34,6 +34,8 @@ typedef struct {
     ClusterTopoLink (*link)(const ClusterTopology *t, guint link);
     char *(*name)(const ClusterTopology *t, guint link);
     void (*route)(const ClusterTopology *t, const ClusterPair *pair, ClusterWay *way);
+    /* cluster_topology_spread on the fabric's own links, hashes taken as even. */
+    void (*spread)(const ClusterTopology *t, const ClusterEnd *ends, guint n, double *load);
     guint (*distance)(const ClusterTopology *t, guint node, guint other);
 } ClusterFabricKind;
 extern const ClusterFabricKind cluster_fabric_ideal, cluster_fabric_rail, cluster_fabric_fat_tree,

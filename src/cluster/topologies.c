@@ -152,6 +152,15 @@ cluster_topology_route(const ClusterTopology *t, guint from, guint from_nic, gui
 }
 
 guint
+cluster_topology_n_reach(const ClusterTopology *t, guint slot, guint nic)
+{
+    ClusterHop hops[CLUSTER_MAX_HOPS];
+    ClusterWay way = {.hops = hops};
+    t->node->reach(t, cluster_local_of(t->system, slot), nic, TRUE, &way);
+    return way.n;
+}
+
+guint
 cluster_topology_distance(const ClusterTopology *t, guint node, guint other)
 {
     return node == other ? 0 : t->fabric->distance(t, node, other);

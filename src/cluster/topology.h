@@ -46,6 +46,20 @@ typedef struct {
  * that the caller says. `flow` chooses the path where spreading is hashed. Returns how many hops were written. */
 guint cluster_topology_route(const ClusterTopology *t, guint from, guint from_nic, guint to,
                              guint to_nic, guint64 flow, ClusterHop hops[CLUSTER_MAX_HOPS]);
+/* Links between a GPU and a card of its node. */
+guint cluster_topology_n_reach(const ClusterTopology *t, guint slot, guint nic);
+/* A rank at a card. */
+typedef struct {
+    guint slot, nic;
+    double weight;
+} ClusterEnd;
+/* Everyone to everyone: each end sends weight x weight' to each end of other nodes, spread as routes are. Adds to
+ * `load`, which has an element for each link. Ends of a node stand together. Not pair by pair, but by how many
+ * are on which side of a link; of hashed spreading the hashes of all pairs count up to CLUSTER_HASHED_PAIRS of them, and
+ * beyond they are taken as even. */
+#define CLUSTER_HASHED_PAIRS (1u << 18)
+void cluster_topology_spread(const ClusterTopology *t, const ClusterEnd *ends, guint n,
+                             double *load);
 /* How far apart the switches of two nodes' first cards are: 0 the same leaf, 1 the same second level, 2 farther. For
  * reports. */
 guint cluster_topology_distance(const ClusterTopology *t, guint node, guint other);

@@ -9,8 +9,6 @@
 #define NVLINK_REFERENCE_NS 2000.0
 #define NIC_REFERENCE_NS 20000.0
 
-#define NO_GPUDIRECT_FRAC 0.5
-
 static const struct {
     const char *part; /* of the GPU's name */
     NetGeneration generation;
@@ -21,13 +19,69 @@ static const struct {
     {"H200", NET_HOPPER},    {"H800", NET_HOPPER},     {"H20", NET_HOPPER},
 };
 
-/* Measured over NCCL's own constants for small messages, and the level of the pipeline fill: medians
- * of single-node nccl-tests sweeps by generation; Volta is taken as Ampere. */
+/* Levels over NCCL's own constants: medians of fits to nccl-tests sweeps of single nodes (8 A100; H100, H200; B200, GB200,
+ * B300) and of InfiniBand clusters without a tuner of their own (2 x 8 A100; H100 on 2 and 10 nodes; B200 on
+ * 2). Volta is taken as Ampere. */
 static const NetTuning defaults[NET_N_GENERATIONS] = {
-    [NET_VOLTA] = {1.0, 1.4, 0.15, 0.0, 1.0, 1.4, 0.15},
-    [NET_AMPERE] = {1.0, 1.4, 0.15, 0.2, 1.0, 1.4, 0.15},
-    [NET_HOPPER] = {1.0, 1.2, 0.15, 0.1, 1.0, 1.2, 0.15},
-    [NET_BLACKWELL] = {1.0, 1.6, 0.15, 0.1, 1.0, 1.6, 0.15},
+    [NET_VOLTA] = {.nvlink_scale = 1.0,
+                   .nvlink_latency_scale = 1.4,
+                   .nvlink_fill = 0.1,
+                   .ll128_latency_scale = 0.75,
+                   .simple_latency_scale = 1.0,
+                   .nvls_scale = 1.0,
+                   .nvls_latency_scale = 1.0,
+                   .nic_scale = 1.0,
+                   .nic_latency_scale = 1.5,
+                   .nic_fill = 0.13,
+                   .ring_latency_scale = 1.3,
+                   .direct_latency_scale = 1.0,
+                   .ll_scale = 1.0,
+                   .direct_scale = 0.95},
+    [NET_AMPERE] = {.nvlink_scale = 1.0,
+                    .nvlink_latency_scale = 1.4,
+                    .nvlink_fill = 0.1,
+                    .small_group_loss = 0.2,
+                    .ll128_latency_scale = 0.75,
+                    .simple_latency_scale = 1.0,
+                    .nvls_scale = 1.0,
+                    .nvls_latency_scale = 1.0,
+                    .nic_scale = 1.0,
+                    .nic_latency_scale = 1.5,
+                    .nic_fill = 0.13,
+                    .ring_latency_scale = 1.3,
+                    .direct_latency_scale = 1.0,
+                    .ll_scale = 1.0,
+                    .direct_scale = 0.95},
+    [NET_HOPPER] = {.nvlink_scale = 1.0,
+                    .nvlink_latency_scale = 1.0,
+                    .nvlink_fill = 0.08,
+                    .small_group_loss = 0.17,
+                    .ll128_latency_scale = 0.7,
+                    .simple_latency_scale = 0.9,
+                    .nvls_scale = 1.0,
+                    .nvls_latency_scale = 1.0,
+                    .nic_scale = 1.0,
+                    .nic_latency_scale = 1.4,
+                    .nic_fill = 0.15,
+                    .ring_latency_scale = 0.7,
+                    .direct_latency_scale = 0.8,
+                    .ll_scale = 1.0,
+                    .direct_scale = 0.95},
+    [NET_BLACKWELL] = {.nvlink_scale = 1.0,
+                       .nvlink_latency_scale = 1.35,
+                       .nvlink_fill = 0.08,
+                       .small_group_loss = 0.2,
+                       .ll128_latency_scale = 1.1,
+                       .simple_latency_scale = 0.9,
+                       .nvls_scale = 1.0,
+                       .nvls_latency_scale = 1.0,
+                       .nic_scale = 1.0,
+                       .nic_latency_scale = 1.9,
+                       .nic_fill = 0.12,
+                       .ring_latency_scale = 1.0,
+                       .direct_latency_scale = 0.8,
+                       .ll_scale = 1.0,
+                       .direct_scale = 0.95},
 };
 
 /* DGX-1's hybrid cube mesh: of the 6 links of a GPU, the rings of k ranks use as many as this
@@ -84,7 +138,7 @@ static double
 achieved_nic_Bps(const ClusterSystem *system)
 {
     double rate = (double)system->nic_Bps * system->nic_efficiency;
-    return system->gpudirect ? rate : rate * NO_GPUDIRECT_FRAC;
+    return system->gpudirect ? rate : rate * NET_NO_GPUDIRECT_FRAC;
 }
 
 NetFabric

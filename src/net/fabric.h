@@ -11,15 +11,26 @@
 #include "net/collective.h"
 #include "net/nccl.h"
 
+#define NET_NO_GPUDIRECT_FRAC 0.5 /* of a card's rate without GPUDirect: net/fabric.c */
+
 /* What is fitted to measurements; net_tuning_default holds where nothing was measured. */
 typedef struct {
+    /* in a node */
     double nvlink_scale;         /* of nvlink_Bps x nvlink_efficiency */
-    double nvlink_latency_scale; /* of base and NVLink hop latencies */
+    double nvlink_latency_scale; /* of base and hop latencies in a node */
     double nvlink_fill;          /* f_fill of algorithm.h in a node */
-    double small_group_loss;  /* a group of n ranks in a node achieves 1 - loss x 2/n of the rate */
-    double nic_scale;         /* of nic_Bps x nic_efficiency */
-    double nic_latency_scale; /* of network hop latencies */
-    double nic_fill;          /* f_fill across nodes */
+    double small_group_loss; /* a group of n ranks in a node achieves 1 - loss x 2/n of the rate */
+    double ll128_latency_scale,
+        simple_latency_scale;              /* of these protocols' latencies in a node, besides */
+    double nvls_scale, nvls_latency_scale; /* of NVLS, besides */
+    /* between nodes */
+    double nic_scale;            /* of nic_Bps x nic_efficiency */
+    double nic_latency_scale;    /* of network hop latencies */
+    double nic_fill;             /* f_fill across nodes */
+    double ring_latency_scale;   /* of a ring's hops, besides */
+    double direct_latency_scale; /* of messages to every peer, besides */
+    double ll_scale;             /* of what LL reaches, besides */
+    double direct_scale;         /* of the rate that all_to_all reaches, besides */
 } NetTuning;
 
 typedef struct {

@@ -1,7 +1,7 @@
 ## Sources of the layer net.
 libdtsim_a_SOURCES += \
 	%D%/algorithm.c %D%/algorithm.h \
-	%D%/book.c \
+	%D%/book.c %D%/book.h \
 	%D%/choice.c \
 	%D%/collective.c %D%/collective.h \
 	%D%/collnet.c \
@@ -9,6 +9,8 @@ libdtsim_a_SOURCES += \
 	%D%/direct.c \
 	%D%/fabric.c %D%/fabric.h \
 	%D%/fit.c %D%/fit.h \
+	%D%/members.c %D%/members.h \
+	%D%/mesh_rings.c %D%/mesh_rings.h \
 	%D%/nccl.c %D%/nccl.h \
 	%D%/nccl_2_10.c \
 	%D%/nccl_2_18.c \
@@ -20,9 +22,11 @@ libdtsim_a_SOURCES += \
 	%D%/nccl_tests.c %D%/nccl_tests.h \
 	%D%/nccl_tests_line.c %D%/nccl_tests_line.h \
 	%D%/nccl_tests_table.c %D%/nccl_tests_table.h \
+	%D%/neighbours.c \
 	%D%/nvls.c \
 	%D%/pat.c \
-	%D%/routes.h \
+	%D%/routes.c %D%/routes.h \
+	%D%/routes_node.c %D%/routes_node.h \
 	%D%/ring.c \
 	%D%/rows.c %D%/rows.h \
 	%D%/search.c \
