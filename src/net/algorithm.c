@@ -60,17 +60,7 @@ net_ll_max_GBps(const NetFabric *fabric, const NetGroup *group)
     return (fabric->generation == NET_AMPERE ? amd : intel)[group->nodes > 2];
 }
 
-double
-net_ll_frac(const NetFabric *fabric, const NetGroup *group, double share)
-{
-    double most_Bps = 1e9 * net_ll_max_GBps(fabric, group);
-    double nvlink_Bps = net_fabric_nvlink_Bps(fabric, group->ranks_per_node);
-    if (group->nodes == 1)
-        return MIN(share, most_Bps / nvlink_Bps);
-    return MIN(share, most_Bps / MIN(nvlink_Bps, fabric->nic_Bps * net_group_least_nics(group)));
-}
-
-/* Lines of 128 bytes must arrive whole: over NVLink, and over PCIe switches to the cards. On boards of four without
+/* Lines of 128 bytes must arrive whole: over NVLink, and over PCIe switches to the cards. On boards of four A100s without
  * NVSwitch and on Grace the cards hang on the CPU, which NCCL trusts for Grace since 2.25. */
 gboolean
 net_ll128_runs(const NetFabric *fabric, const NetGroup *group)
@@ -81,7 +71,9 @@ net_ll128_runs(const NetFabric *fabric, const NetGroup *group)
         return TRUE;
     if (fabric->grace)
         return fabric->nccl->since >= 22500;
-    return fabric->gpudirect && (fabric->link != CLUSTER_LINK_MESH || fabric->gpus_per_node > 4);
+    gboolean at_cpu = fabric->link == CLUSTER_LINK_MESH && fabric->gpus_per_node <= 4 &&
+                      fabric->generation < NET_HOPPER;
+    return fabric->gpudirect && !at_cpu;
 }
 
 /* How many times longer links above need in a pattern. */
@@ -114,15 +106,43 @@ link_seconds(const NetFabric *fabric, const NetPlan *plan, const NetOption *opti
     return MAX(seconds, nic);
 }
 
+/* The fit's levels of an algorithm and protocol, besides those of all. */
+typedef struct {
+    double rate, near, far;
+} Levels;
+
+static Levels
+levels_of(const NetPlan *plan, const NetOption *option, const NetTuning *t)
+{
+    double near[NET_N_PROTOCOLS] = {1.0, t->ll128_latency_scale, t->simple_latency_scale};
+    switch (option->algorithm->algo) {
+    case NET_ALGO_NVLS:
+    case NET_ALGO_NVLS_TREE:
+        return (Levels){t->nvls_scale, t->nvls_latency_scale, 1.0};
+    case NET_ALGO_RING:
+        return (Levels){1.0, near[option->protocol], t->ring_latency_scale};
+    case NET_ALGO_DIRECT:
+        if (plan->op == NET_SEND_RECV || plan->group.nodes == 1)
+            return (Levels){1.0, 1.0, 1.0};
+        return (Levels){t->direct_scale, 1.0, t->direct_latency_scale};
+    default:
+        return (Levels){1.0, near[option->protocol], 1.0};
+    }
+}
+
 double
 net_option_ns(const NetPlan *plan, const NetOption *option, const NetFabric *fabric, double bytes)
 {
-    double wire_ns = 1e9 * link_seconds(fabric, plan, option, bytes) / option->frac;
-    double latency_ns =
-        1e3 * (fabric->nvlink_factor * option->near_us + fabric->nic_factor * option->far_us);
-    double fill = plan->group.nodes > 1 ? fabric->tuning.nic_fill : fabric->tuning.nvlink_fill;
-    if (option->algorithm->algo ==
-        NET_ALGO_DIRECT) /* messages of all peers at once: nothing to fill */
-        fill = 0.0;
+    const NetTuning *t = &fabric->tuning;
+    Levels levels = levels_of(plan, option, t);
+    double wire_ns = 1e9 * link_seconds(fabric, plan, option, bytes) / (option->frac * levels.rate);
+    wire_ns = MAX(wire_ns, bytes / option->most_GBps);
+    if (plan->group.nodes > 1 && option->protocol == NET_LL)
+        wire_ns /= t->ll_scale;
+    double latency_ns = 1e3 * (fabric->nvlink_factor * levels.near * option->near_us +
+                               fabric->nic_factor * levels.far * option->far_us);
+    /* messages to all peers are under way at once: nothing to fill */
+    gboolean direct = option->algorithm->algo == NET_ALGO_DIRECT;
+    double fill = direct ? 0.0 : plan->group.nodes > 1 ? t->nic_fill : t->nvlink_fill;
     return latency_ns + wire_ns + 2.0 * sqrt(fill * latency_ns * wire_ns);
 }

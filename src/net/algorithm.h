@@ -3,11 +3,11 @@
  * NCCL chooses algorithm and protocol by what it expects (nccl.h), and the time alone of what it chose is, n
  * ranks on N nodes (k on a node, q NICs used):
  *
- *     X = max(v F_node / (B_nvlink(k) f), w F_fabric / (B_nic f))      wire time [s]
+ *     X = max(v F_node / (B_nvlink(k) f), w F_fabric / (B_nic f), S / C)      wire time [s]
  *     t = L + X + 2 sqrt(f_fill L X)
  *
  * v, w: bytes through each NVLink port and each NIC, each direction; B: achieved rates [B/s]; f: the
- * protocol's share of the wire; F >= 1: how many times longer links above ports and cards need (NetGroup); L:
+ * protocol's share of the wire; C: what NCCL's channels carry at most [B/s]; F >= 1: how many times longer links above ports and cards need (NetGroup); L:
  * latency of all steps. The last term is what a pipeline with the best chunk size loses: c chunks over s steps
  * of latency a cost (c + s)(a + V/(B c)), least at c = sqrt(s V / (B a)): V/B + 2 sqrt(s a V / B) + s a, with
  * s a the latency of all steps; f_fill is how much of that NCCL's chunks lose (0 for send_recv, which has one
@@ -68,6 +68,7 @@ typedef struct {
     double near_us,
         far_us; /* latency by NCCL's constants, before what system.conf and the fit say */
     double frac;
+    double most_GBps; /* what the channels themselves can carry, of the buffer */
 } NetOption;
 
 #define NET_MAX_OPTIONS (NET_N_ALGOS * NET_N_PROTOCOLS)
@@ -107,7 +108,6 @@ NetModelTime net_model_time(const NetFabric *fabric, NetOp op, const NetGroup *g
 /* Facts that several algorithms share. */
 guint net_group_least(const NetGroup *group);       /* fewest ranks on a node */
 double net_group_least_nics(const NetGroup *group); /* of the node with fewest */
-double net_ll_frac(const NetFabric *fabric, const NetGroup *group, double share);
 /* Most that LL does, GB/s. */
 double net_ll_max_GBps(const NetFabric *fabric, const NetGroup *group);
 gboolean net_ll128_runs(const NetFabric *fabric, const NetGroup *group);

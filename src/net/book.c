@@ -4,7 +4,7 @@
  * within its sweep, ratio = measured / model: exactly what was measured. Elsewhere ratio is the
  * weighted geometric mean over all measured sweeps of the same kind (in a node, across nodes), with
  *
- *     weight = 1 / d^4,   d^2 = op^2 + ln(k/k')^2 + (ln(N/N')/2)^2 + ln(nics per rank)^2 + (octaves
+ *     weight = 1 / d^2,   d^2 = op^2 + ln(k/k')^2 + (ln(N/N')/2)^2 + ln(nics per rank)^2 + (octaves
  *                               outside that sweep / 4)^2
  *
  * and a sweep of ratio 1 (the fitted model itself) at d = 1.5: near what was measured the measurement
@@ -16,156 +16,16 @@
  * result is monotone in bytes: measured sweeps by their curve, the rest by a running maximum. */
 #include "config.h"
 
-#include "net/rows.h"
+#include "net/book.h"
 
 #include <math.h>
 
-#define GRID 70 /* half octaves from 8 B to 2^37.5 B */
-#define GRID_FIRST_BYTES 8.0
-#define MODEL_DISTANCE 1.5
 /* rms of ln(measured / model) from which a sweep is of another kind than the model */
 #define STRANGE_LOG_RATIO 1.0
 #define CAPACITY_FROM_BYTES 64e6
 
-typedef struct {
-    NetSweep sweep;
-    NetCurve *asked; /* the sweep's curve, with overrides owned and scaled by what they change */
-    gboolean speaks_for_others;
-    double log_ratio[GRID]; /* ln(measured / model) of the system as measured */
-} Anchor;
-
-struct NetBook {
-    NetFabric measured; /* system.conf without overrides: what the tables were measured on */
-    NetFabric asked;
-    gboolean changed; /* the two differ */
-    NetFit fit;
-    GArray *sweeps;  /* of NetSweep, owned */
-    Anchor *anchors; /* one for each sweep, owned; their curves belong to `sweeps` */
-    guint n_rows;
-    double nvlink_capacity_Bps, nic_capacity_Bps;
-};
-
-static double
-grid_bytes(guint i)
-{
-    return GRID_FIRST_BYTES * exp2(i / 2.0);
-}
-
-static double
-octaves_outside(const NetCurve *curve, double bytes)
-{
-    double first = net_curve_first_bytes(curve), last = net_curve_last_bytes(curve);
-    return bytes < first ? log2(first / bytes) : bytes > last ? log2(bytes / last) : 0.0;
-}
-
-static gboolean
-same_group(const NetGroup *a, const NetGroup *b)
-{
-    return a->ranks == b->ranks && a->nodes == b->nodes && a->ranks_per_node == b->ranks_per_node &&
-           (a->nodes == 1 || a->nics == b->nics);
-}
-
-static const Anchor *
-find_anchor(const NetBook *book, NetOp op, const NetGroup *group)
-{
-    for (guint i = 0; i < book->sweeps->len; i++)
-        if (book->anchors[i].sweep.op == op && same_group(&book->anchors[i].sweep.group, group))
-            return &book->anchors[i];
-    return NULL;
-}
-
-/* How little the ratio of one op says about another: a gather and a scatter are mirror images, an
- * all_reduce is one after the other, direct messages run another algorithm. */
-static double
-op_distance(NetOp a, NetOp b)
-{
-    static const double distances[NET_N_OPS][NET_N_OPS] = {
-        /*                   ar    ag    rs    a2a   bc    sr */
-        [NET_ALL_REDUCE] = {0.0, 0.9, 0.9, 1.5, 1.2, 2.0},
-        [NET_ALL_GATHER] = {0.9, 0.0, 0.2, 1.2, 0.9, 2.0},
-        [NET_REDUCE_SCATTER] = {0.9, 0.2, 0.0, 1.2, 0.9, 2.0},
-        [NET_ALL_TO_ALL] = {1.5, 1.2, 1.2, 0.0, 1.5, 2.0},
-        [NET_BROADCAST] = {1.2, 0.9, 0.9, 1.5, 0.0, 2.0},
-        [NET_SEND_RECV] = {2.0, 2.0, 2.0, 2.0, 2.0, 0.0},
-    };
-    return distances[a][b];
-}
-
-/* INFINITY: says nothing. */
-static double
-group_distance2(const NetGroup *a, const NetGroup *b)
-{
-    if ((a->nodes > 1) != (b->nodes > 1))
-        return INFINITY;
-    double k = log((double)a->ranks_per_node / b->ranks_per_node);
-    if (a->nodes == 1)
-        return k * k;
-    double nodes = log((double)a->nodes / b->nodes) / 2.0;
-    double nics = log((double)a->nics / b->nics) - k;
-    return k * k + nodes * nodes + nics * nics;
-}
-
-static double
-anchor_log_ratio(const Anchor *anchor, double bytes)
-{
-    double position = CLAMP(2.0 * log2(bytes / GRID_FIRST_BYTES), 0.0, GRID - 1.0);
-    guint i = MIN((guint)position, GRID - 2);
-    double frac = position - i;
-    return (1.0 - frac) * anchor->log_ratio[i] + frac * anchor->log_ratio[i + 1];
-}
-
-/* ln of the ratio that the anchors suggest, and the distance of the nearest one. `fixed2` holds each
- * anchor's squared distance but for bytes. */
-static double
-suggested_log_ratio(const NetBook *book, const double *fixed2, double bytes, double *ret_nearest)
-{
-    double weights = pow(MODEL_DISTANCE, -4.0), sum = 0.0;
-    *ret_nearest = MODEL_DISTANCE;
-    for (guint i = 0; i < book->sweeps->len; i++) {
-        if (!isfinite(fixed2[i])) /* says nothing about this group */
-            continue;
-        double octaves = octaves_outside(book->anchors[i].sweep.curve, bytes) / 4.0;
-        double d2 = MAX(fixed2[i] + octaves * octaves, 1e-6);
-        double weight = 1.0 / (d2 * d2);
-        weights += weight;
-        sum += weight * anchor_log_ratio(&book->anchors[i], bytes);
-        *ret_nearest = MIN(*ret_nearest, sqrt(d2));
-    }
-    return sum / weights;
-}
-
-static double
-modelled_ns(const NetBook *book, NetOp op, const NetGroup *group, double bytes, double *ret_nearest)
-{
-    g_autofree double *fixed2 = g_new(double, book->sweeps->len + 1);
-    for (guint i = 0; i < book->sweeps->len; i++) {
-        const Anchor *anchor = &book->anchors[i];
-        double ops = op_distance(op, anchor->sweep.op);
-        fixed2[i] = ops * ops + group_distance2(group, &anchor->sweep.group);
-        if (!anchor->speaks_for_others && fixed2[i] > 0.0)
-            fixed2[i] = INFINITY;
-    }
-    /* running maximum over octaves, a line in bytes between two of them */
-    double nearest, low = 0.0, low_bytes = 0.0, high = 0.0, high_bytes = 0.0;
-    for (guint i = 0; i == 0 || high_bytes < bytes; i += 2) {
-        low = high;
-        low_bytes = high_bytes;
-        high_bytes = grid_bytes(i);
-        double ratio = suggested_log_ratio(book, fixed2, high_bytes, &nearest);
-        double ns = net_model_time(&book->asked, op, group, high_bytes).ns * exp(ratio);
-        high = MAX(low, ns);
-    }
-    suggested_log_ratio(book, fixed2, bytes, ret_nearest);
-    if (low_bytes == 0.0) /* at most the smallest size of the grid: all latency but for the wire */
-        return high * (bytes < high_bytes
-                           ? net_model_time(&book->asked, op, group, bytes).ns /
-                                 net_model_time(&book->asked, op, group, high_bytes).ns
-                           : 1.0);
-    return low + (high - low) * (bytes - low_bytes) / (high_bytes - low_bytes);
-}
-
 static CostTime
-cost_within(const NetBook *book, const Anchor *own, double bytes)
+cost_within(const NetBook *book, const NetAnchor *own, double bytes)
 {
     gboolean hit;
     double spread;
@@ -176,10 +36,12 @@ cost_within(const NetBook *book, const Anchor *own, double bytes)
 }
 
 static CostTime
-cost_outside(const NetBook *book, const Anchor *own, NetOp op, const NetGroup *group, double bytes)
+cost_outside(const NetBook *book, const NetPrepared *prepared, double bytes)
 {
     double nearest;
-    CostTime time = {.ns = modelled_ns(book, op, group, bytes, &nearest), .basis = COST_MODELLED};
+    const NetAnchor *own = net_prepared_own(prepared);
+    CostTime time = {.ns = net_prepared_ns(book, prepared, bytes, &nearest),
+                     .basis = COST_MODELLED};
     if (own != NULL) {
         double end = MAX(net_curve_first_bytes(own->sweep.curve),
                          MIN(bytes, net_curve_last_bytes(own->sweep.curve)));
@@ -187,8 +49,9 @@ cost_outside(const NetBook *book, const Anchor *own, NetOp op, const NetGroup *g
         time.ns = bytes < end ? MIN(time.ns, end_ns) : MAX(time.ns, end_ns);
     }
     /* the fit's own error far from all sweeps, less of it near one */
-    double fit = group->nodes > 1 ? book->fit.net_error_frac : book->fit.node_error_frac;
-    time.error_frac = fit * MAX(nearest / MODEL_DISTANCE, 0.25);
+    double fit = net_prepared_plan(prepared)->group.nodes > 1 ? book->fit.net_error_frac
+                                                              : book->fit.node_error_frac;
+    time.error_frac = fit * MAX(nearest / NET_MODEL_DISTANCE, 0.25);
     return time;
 }
 
@@ -202,6 +65,17 @@ count_bytes(const NetBook *book, NetTime *time, double nvlink_bytes, double nic_
     time->nic_rest_bytes = MAX(nic_bytes - book->nic_capacity_Bps * seconds, 0.0);
 }
 
+/* Fields that may be left out. */
+static const NetGroup *
+complete(NetGroup *group)
+{
+    guint even = (group->ranks + group->nodes - 1) / group->nodes;
+    group->ranks_per_node = MAX(group->ranks_per_node, even);
+    group->nics = group->nodes > 1 ? MAX(group->nics, 1) : 1;
+    group->least_per_node = net_group_least(group);
+    return group;
+}
+
 NetTime
 net_collective(const NetBook *book, NetOp op, NetGroup group, gint64 bytes)
 {
@@ -210,21 +84,36 @@ net_collective(const NetBook *book, NetOp op, NetGroup group, gint64 bytes)
     if (group.ranks <= 1 || bytes == 0)
         return result;
     g_assert(group.nodes >= 1 && group.nodes <= group.ranks);
-    group.ranks_per_node = MAX(group.ranks_per_node, (group.ranks + group.nodes - 1) / group.nodes);
-    group.nics = group.nodes > 1 ? MAX(group.nics, 1) : 1;
-
-    NetModelTime model = net_model_time(&book->asked, op, &group, (double)bytes);
-    const Anchor *own = find_anchor(book, op, &group);
-    if (own != NULL && octaves_outside(own->sweep.curve, (double)bytes) == 0.0) {
-        result.time = cost_within(book, own, (double)bytes);
-        result.algorithm = "measured";
-    } else {
-        result.time = cost_outside(book, own, op, &group, (double)bytes);
-        result.algorithm = model.algorithm->name;
-        result.protocol = net_protocol_name(model.protocol);
-    }
-    count_bytes(book, &result, model.bytes.nvlink, model.bytes.nic);
+    complete(&group);
+    const NetPrepared *prepared = net_prepared_of(book, op, &group);
+    const NetPlan *plan = net_prepared_plan(prepared);
+    const NetOption *option = net_plan_choose(plan, &book->asked, (double)bytes);
+    const NetAnchor *own = net_prepared_own(prepared);
+    gboolean within = own != NULL && net_octaves_outside(own->sweep.curve, (double)bytes) == 0.0;
+    result.time = within ? cost_within(book, own, (double)bytes)
+                         : cost_outside(book, prepared, (double)bytes);
+    result.algorithm = option->algorithm->name;
+    result.protocol = net_protocol_name(option->protocol);
+    result.pattern = net_algorithm_pattern(option->algorithm, &book->asked);
+    result.channels = net_option_channels(plan, option, &book->asked, (double)bytes);
+    count_bytes(book, &result, option->unit.nvlink * (double)bytes,
+                option->unit.nic * (double)bytes);
     return result;
+}
+
+gboolean
+net_collective_check(const NetBook *book, NetOp op, NetGroup group, GError **error)
+{
+    NetPlan plan;
+    if (group.ranks <= 1 || net_plan_make(&plan, &book->asked, op, complete(&group)))
+        return TRUE;
+    g_set_error(
+        error, NET_ERROR, NET_ERROR_CHOICE,
+        "[nccl] algo and proto leave nothing that does %s among %u ranks on %u node%s with NCCL %s; "
+        "leave one of them empty",
+        net_op_name(op), group.ranks, group.nodes, group.nodes == 1 ? "" : "s",
+        book->asked.nccl->name);
+    return FALSE;
 }
 
 /* What DeepEP's low-latency kernels leave of their time beside the wire, 128 tokens of 7168 among 8 to 256
@@ -329,23 +218,23 @@ changed_curve(const NetBook *book, const NetSweep *s)
 static void
 make_anchors(NetBook *book)
 {
-    book->anchors = g_new0(Anchor, book->sweeps->len + 1);
+    book->anchors = g_new0(NetAnchor, book->sweeps->len + 1);
     for (guint a = 0; a < book->sweeps->len; a++) {
-        Anchor *anchor = &book->anchors[a];
+        NetAnchor *anchor = &book->anchors[a];
         anchor->sweep = g_array_index(book->sweeps, NetSweep, a);
         anchor->asked = book->changed ? changed_curve(book, &anchor->sweep) : anchor->sweep.curve;
         const NetCurve *curve = anchor->sweep.curve;
         double sum = 0.0;
-        for (guint i = 0; i < GRID; i++) {
+        for (guint i = 0; i < NET_GRID; i++) {
             double bytes =
-                CLAMP(grid_bytes(i), net_curve_first_bytes(curve), net_curve_last_bytes(curve));
+                CLAMP(net_grid_bytes(i), net_curve_first_bytes(curve), net_curve_last_bytes(curve));
             NetModelTime model =
                 net_model_time(&book->measured, anchor->sweep.op, &anchor->sweep.group, bytes);
             anchor->log_ratio[i] = log(net_curve_ns(curve, bytes, NULL, NULL) / MAX(model.ns, 1.0));
             sum += anchor->log_ratio[i] * anchor->log_ratio[i];
         }
         anchor->speaks_for_others =
-            net_sweep_speaks_for_others(&anchor->sweep) && sqrt(sum / GRID) < STRANGE_LOG_RATIO;
+            net_sweep_speaks_for_others(&anchor->sweep) && sqrt(sum / NET_GRID) < STRANGE_LOG_RATIO;
     }
 }
 
@@ -381,7 +270,13 @@ book_of(const ClusterSystem *base, const ClusterSystem *system, GArray *sweeps, 
                     book->asked.nic_factor != book->measured.nic_factor ||
                     book->asked.link != book->measured.link ||
                     book->asked.rail_optimised != book->measured.rail_optimised ||
-                    book->asked.generation != book->measured.generation;
+                    book->asked.generation != book->measured.generation ||
+                    book->asked.nccl != book->measured.nccl ||
+                    book->asked.algorithms != book->measured.algorithms ||
+                    book->asked.protocols != book->measured.protocols ||
+                    book->asked.sharp != book->measured.sharp ||
+                    book->asked.pxn != book->measured.pxn;
+    book->cache = net_cache_new();
     make_anchors(book);
     find_capacities(book);
     return book;
@@ -426,6 +321,7 @@ net_book_free(NetBook *book)
         return;
     for (guint i = 0; book->changed && book->anchors != NULL && i < book->sweeps->len; i++)
         net_curve_free(book->anchors[i].asked);
+    net_cache_free(book->cache);
     g_free(book->anchors);
     g_clear_pointer(&book->sweeps, g_array_unref);
     g_free(book);

@@ -69,6 +69,11 @@ add_options(NetPlan *plan, const NetFabric *fabric, const NetAlgorithm *algorith
             algorithm->expected_GBps(fabric, plan->op, &plan->group, (NetProtocol)p, &graph);
         if (option.expected_GBps <= 0.0)
             continue;
+        NetGraph endless = {graph.channels, INFINITY, INFINITY};
+        option.most_GBps = algo == NET_ALGO_DIRECT
+                               ? INFINITY
+                               : algorithm->expected_GBps(fabric, plan->op, &plan->group,
+                                                          (NetProtocol)p, &endless);
         option.unit = algorithm->bytes(fabric, plan->op, &plan->group, 1.0);
         option.channels = blocks_of(fabric, plan, algo, &graph);
         fill_latency(&option, fabric, plan);

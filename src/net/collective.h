@@ -56,7 +56,7 @@ typedef enum {
 
 typedef struct {
     CostTime time;
-    const char *algorithm; /* a model's name, "exchange" or "measured" */
+    const char *algorithm; /* NCCL's choice, as in NCCL_ALGO, "direct" or "exchange" */
     const char *protocol;  /* "LL", "LL128", "Simple" or "" */
     NetPattern pattern;    /* whose weights on the links above */
     guint channels; /* thread blocks it keeps on each GPU, one SM each; 0: none (copy engines) */
@@ -76,6 +76,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(NetBook, net_book_free)
 
 /* n = 1 or bytes = 0 costs 0. */
 NetTime net_collective(const NetBook *book, NetOp op, NetGroup group, gint64 bytes);
+/* FALSE and an error where [nccl] algo and proto leave nothing for the op: NCCL stops there. net_collective takes what
+ * runs without them. */
+gboolean net_collective_check(const NetBook *book, NetOp op, NetGroup group, GError **error);
 /* An all-to-all whose members send other amounts over NVLink and over the network, as DeepEP does: bytes
  * through each member's NVLink port and through each NIC that the group uses, each direction. GPUs start the
  * messages themselves, so latency does not grow with the peers as that of NET_ALL_TO_ALL does. Always

@@ -78,7 +78,7 @@ direct_wire_frac(const NetFabric *fabric, NetOp op G_GNUC_UNUSED, const NetGroup
 {
     switch (protocol) {
     case NET_LL:
-        return net_ll_frac(fabric, group, 0.5);
+        return 0.5;
     case NET_SIMPLE:
         return 1.0;
     default:

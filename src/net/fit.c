@@ -37,22 +37,30 @@ static const Parameter node_parameters[] = {
     {G_STRUCT_OFFSET(NetTuning, nvlink_latency_scale), 0.1, 10.0, TRUE, WEAK_PULL},
     {G_STRUCT_OFFSET(NetTuning, nvlink_fill), 0.01, 1.5, TRUE, WEAK_PULL},
     {G_STRUCT_OFFSET(NetTuning, small_group_loss), 0.0, 0.6, FALSE, WEAK_PULL},
+    {G_STRUCT_OFFSET(NetTuning, simple_latency_scale), 0.1, 10.0, TRUE, WEAK_PULL},
+    {G_STRUCT_OFFSET(NetTuning, ll128_latency_scale), 0.1, 10.0, TRUE, WEAK_PULL},
+    {G_STRUCT_OFFSET(NetTuning, nvls_latency_scale), 0.1, 10.0, TRUE, WEAK_PULL},
+    {G_STRUCT_OFFSET(NetTuning, nvls_scale), 0.5, 1.6, TRUE, STRONG_PULL},
 };
 
 static const Parameter net_parameters[] = {
     {G_STRUCT_OFFSET(NetTuning, nic_scale), 0.3, 1.3, TRUE, STRONG_PULL},
     {G_STRUCT_OFFSET(NetTuning, nic_latency_scale), 0.1, 10.0, TRUE, WEAK_PULL},
     {G_STRUCT_OFFSET(NetTuning, nic_fill), 0.01, 1.5, TRUE, WEAK_PULL},
+    {G_STRUCT_OFFSET(NetTuning, ring_latency_scale), 0.1, 20.0, TRUE, WEAK_PULL},
+    {G_STRUCT_OFFSET(NetTuning, direct_latency_scale), 0.1, 20.0, TRUE, WEAK_PULL},
+    {G_STRUCT_OFFSET(NetTuning, ll_scale), 0.02, 2.0, TRUE, WEAK_PULL},
+    {G_STRUCT_OFFSET(NetTuning, direct_scale), 0.1, 1.3, TRUE, WEAK_PULL},
 };
 
 typedef struct {
-    NetOp op;
-    NetGroup group;
+    guint plan, option; /* what NCCL takes there; the levels do not change that */
     double bytes, ns, weight;
 } Target;
 
 typedef struct {
     const ClusterSystem *system;
+    const NetPlan *plans;
     const Target *targets;
     guint n;
     NetTuning tuning;
@@ -67,8 +75,9 @@ mean_square_error(const Problem *problem, gboolean with_broken)
     double sum = 0.0, weight = 0.0;
     for (guint i = 0; i < problem->n; i++) {
         const Target *t = &problem->targets[i];
-        double error =
-            log(t->ns / MAX(net_model_time(&fabric, t->op, &t->group, t->bytes).ns, 1.0));
+        const NetPlan *plan = &problem->plans[t->plan];
+        double ns = net_option_ns(plan, &plan->options[t->option], &fabric, t->bytes);
+        double error = log(t->ns / MAX(ns, 1.0));
         if (!with_broken && fabs(error) > LARGEST_ERROR)
             continue;
         error = CLAMP(error, -LARGEST_ERROR, LARGEST_ERROR);
@@ -121,7 +130,8 @@ minimise(Problem *problem, const Parameter *p, double part)
 /* Two sizes an octave apart would say the same: sweeps are read at every second octave, and each sweep
  * counts as one, however fine it is. */
 static GArray *
-targets_of(const NetSweep *sweeps, guint n, gboolean across_nodes)
+targets_of(const NetFabric *fabric, const NetSweep *sweeps, guint n, gboolean across_nodes,
+           NetPlan *plans)
 {
     GArray *targets = g_array_new(FALSE, FALSE, sizeof(Target));
     for (guint i = 0; i < n; i++) {
@@ -130,10 +140,12 @@ targets_of(const NetSweep *sweeps, guint n, gboolean across_nodes)
             continue;
         if (!net_sweep_speaks_for_others(&sweeps[i]))
             continue;
+        net_plan_make(&plans[i], fabric, sweeps[i].op, group);
         double last = net_curve_last_bytes(sweeps[i].curve);
         guint first_of_sweep = targets->len;
         for (double bytes = net_curve_first_bytes(sweeps[i].curve); bytes <= last; bytes *= 4.0) {
-            Target t = {.op = sweeps[i].op, .group = *group, .bytes = bytes};
+            const NetOption *option = net_plan_choose(&plans[i], fabric, bytes);
+            Target t = {.plan = i, .option = (guint)(option - plans[i].options), .bytes = bytes};
             t.ns = net_curve_ns(sweeps[i].curve, bytes, NULL, NULL);
             g_array_append_val(targets, t);
         }
@@ -147,7 +159,10 @@ targets_of(const NetSweep *sweeps, guint n, gboolean across_nodes)
 static double
 fit_kind(Problem *problem, const NetSweep *sweeps, guint n, gboolean across_nodes)
 {
-    g_autoptr(GArray) targets = targets_of(sweeps, n, across_nodes);
+    NetFabric fabric = net_fabric_of(problem->system, &problem->tuning);
+    g_autofree NetPlan *plans = g_new(NetPlan, n + 1);
+    g_autoptr(GArray) targets = targets_of(&fabric, sweeps, n, across_nodes, plans);
+    problem->plans = plans;
     if (targets->len == 0)
         return UNFITTED_ERROR;
     problem->targets = (const Target *)(void *)targets->data;

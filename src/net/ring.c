@@ -70,7 +70,7 @@ ring_wire_frac(const NetFabric *fabric, NetOp op G_GNUC_UNUSED, const NetGroup *
 {
     switch (protocol) {
     case NET_LL:
-        return net_ll_frac(fabric, group, 0.5);
+        return 0.5;
     case NET_LL128:
         return net_ll128_runs(fabric, group) ? 0.92 : 0.0;
     default:

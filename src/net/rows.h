@@ -5,7 +5,7 @@
 
 #define NET_ERROR (net_error_quark())
 GQuark net_error_quark(void);
-typedef enum { NET_ERROR_ROW } NetError;
+typedef enum { NET_ERROR_ROW, NET_ERROR_CHOICE } NetError;
 
 /* Array of NetSweep in order of (op, nodes, ranks), its curves freed with it. A missing file gives no
  * sweeps; a bad row is an error and leaves outputs untouched. `ret_n_rows` may be NULL. */

@@ -83,7 +83,10 @@ test_measured(void)
     NetTime hit = net_collective(book, NET_ALL_REDUCE, node, 67108864);
     g_assert_cmpfloat(hit.time.ns, ==, 600000);
     g_assert_cmpint(hit.time.basis, ==, COST_MEASURED);
-    g_assert_cmpstr(hit.algorithm, ==, "measured");
+    g_assert_cmpstr(hit.algorithm, ==, "ring");
+    g_assert_cmpstr(hit.protocol, ==, "Simple");
+    g_assert_cmpuint(hit.channels, ==, 24);
+    g_assert_cmpint(hit.pattern, ==, NET_PATTERN_RING);
     /* halfway in bytes between two sizes is halfway in time */
     NetTime between = net_collective(book, NET_ALL_REDUCE, node, (1048576 + 67108864) / 2);
     g_assert_cmpfloat_with_epsilon(between.time.ns, 320000, 1);

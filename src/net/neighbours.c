@@ -1,0 +1,235 @@
+/* The model of a group, corrected by the measured sweeps near it (book.c has the formula). */
+#include "config.h"
+
+#include "net/book.h"
+
+#include <math.h>
+
+#define OCTAVES 45
+
+double
+net_grid_bytes(guint i)
+{
+    return NET_GRID_FIRST_BYTES * exp2(i / 2.0);
+}
+
+double
+net_octaves_outside(const NetCurve *curve, double bytes)
+{
+    double first = net_curve_first_bytes(curve), last = net_curve_last_bytes(curve);
+    return bytes < first ? log2(first / bytes) : bytes > last ? log2(bytes / last) : 0.0;
+}
+
+static gboolean
+same_group(const NetGroup *a, const NetGroup *b)
+{
+    return net_group_least(a) == net_group_least(b) && a->ranks == b->ranks &&
+           a->nodes == b->nodes && a->ranks_per_node == b->ranks_per_node &&
+           (a->nodes == 1 || a->nics == b->nics);
+}
+
+static const NetAnchor *
+find_anchor(const NetBook *book, NetOp op, const NetGroup *group)
+{
+    for (guint i = 0; i < book->sweeps->len; i++)
+        if (book->anchors[i].sweep.op == op && same_group(&book->anchors[i].sweep.group, group))
+            return &book->anchors[i];
+    return NULL;
+}
+
+/* How little the ratio of one op says about another: a gather and a scatter are mirror images, an
+ * all_reduce is one after the other, direct messages run another algorithm. */
+static double
+op_distance(NetOp a, NetOp b)
+{
+    static const double distances[NET_N_OPS][NET_N_OPS] = {
+        /*                   ar    ag    rs    a2a   bc    sr */
+        [NET_ALL_REDUCE] = {0.0, 0.9, 0.9, 4.0, 1.2, 4.0},
+        [NET_ALL_GATHER] = {0.9, 0.0, 0.2, 4.0, 0.9, 4.0},
+        [NET_REDUCE_SCATTER] = {0.9, 0.2, 0.0, 4.0, 0.9, 4.0},
+        [NET_ALL_TO_ALL] = {4.0, 4.0, 4.0, 0.0, 4.0, 4.0},
+        [NET_BROADCAST] = {1.2, 0.9, 0.9, 4.0, 0.0, 4.0},
+        [NET_SEND_RECV] = {4.0, 4.0, 4.0, 4.0, 4.0, 0.0},
+    };
+    return distances[a][b];
+}
+
+/* INFINITY: says nothing. */
+static double
+group_distance2(const NetGroup *a, const NetGroup *b)
+{
+    if ((a->nodes > 1) != (b->nodes > 1))
+        return INFINITY;
+    double k = log((double)a->ranks_per_node / b->ranks_per_node);
+    if (a->nodes == 1)
+        return k * k;
+    double nodes = log((double)a->nodes / b->nodes) / 2.0;
+    double nics = log((double)a->nics / b->nics) - k;
+    return k * k + nodes * nodes + nics * nics;
+}
+
+static double
+anchor_log_ratio(const NetAnchor *anchor, double bytes)
+{
+    double position = CLAMP(2.0 * log2(bytes / NET_GRID_FIRST_BYTES), 0.0, NET_GRID - 1.0);
+    guint i = MIN((guint)position, NET_GRID - 2);
+    double frac = position - i;
+    return (1.0 - frac) * anchor->log_ratio[i] + frac * anchor->log_ratio[i + 1];
+}
+
+/* The bytes at which a sweep of `from` ranks is where one of `to` ranks is at `bytes`. Steps of a ring and messages to
+ * all are as many as the ranks: a slice of the same size is where the same happens. */
+static double
+same_slice_bytes(NetOp op, guint from, guint to, double bytes)
+{
+    gboolean slices = op == NET_ALL_GATHER || op == NET_REDUCE_SCATTER || op == NET_ALL_TO_ALL;
+    return slices ? bytes * from / to : bytes;
+}
+
+/* ln of the ratio that the anchors suggest, and the distance of the nearest one. `fixed2` holds each
+ * anchor's squared distance but for bytes. */
+static double
+suggested_log_ratio(const NetBook *book, const double *fixed2, NetOp op, guint ranks,
+                    double asked_bytes, double *ret_nearest)
+{
+    double weights = 1.0 / (NET_MODEL_DISTANCE * NET_MODEL_DISTANCE), sum = 0.0;
+    *ret_nearest = NET_MODEL_DISTANCE;
+    for (guint i = 0; i < book->sweeps->len; i++) {
+        if (!isfinite(fixed2[i])) /* says nothing about this group */
+            continue;
+        double bytes = same_slice_bytes(op, book->anchors[i].sweep.group.ranks, ranks, asked_bytes);
+        double octaves = net_octaves_outside(book->anchors[i].sweep.curve, bytes) / 4.0;
+        double d2 = MAX(fixed2[i] + octaves * octaves, 1e-6);
+        double weight = 1.0 / d2;
+        weights += weight;
+        sum += weight * anchor_log_ratio(&book->anchors[i], bytes);
+        *ret_nearest = MIN(*ret_nearest, sqrt(d2));
+    }
+    return sum / weights;
+}
+
+/* The model of an op and group at whole octaves, as its neighbours among the sweeps correct it. */
+struct NetPrepared {
+    NetPlan plan; /* of the system asked for; first: op and group are the key */
+    const NetAnchor *own;
+    double ns[OCTAVES];      /* running maximum */
+    double nearest[OCTAVES]; /* distance of the nearest sweep */
+};
+
+static guint
+hash_prepared(gconstpointer key)
+{
+    const NetPlan *plan = key;
+    const NetGroup *g = &plan->group;
+    return (guint)plan->op +
+           31u * (g->ranks + 31u * (g->nodes + 31u * (g->ranks_per_node + 31u * g->nics)));
+}
+
+static gboolean
+equal_prepared(gconstpointer a, gconstpointer b)
+{
+    const NetPlan *x = a, *y = b;
+    const NetGroup *g = &x->group, *h = &y->group;
+    if (x->op != y->op || g->ranks != h->ranks || g->nodes != h->nodes ||
+        g->ranks_per_node != h->ranks_per_node || g->nics != h->nics ||
+        g->least_per_node != h->least_per_node)
+        return FALSE;
+    for (int p = 0; p < NET_N_PATTERNS; p++)
+        if (g->fabric[p] != h->fabric[p] || g->node[p] != h->node[p])
+            return FALSE;
+    return TRUE;
+}
+
+static NetPrepared *
+prepare(const NetBook *book, NetOp op, const NetGroup *group)
+{
+    NetPrepared *prepared = g_new0(NetPrepared, 1);
+    net_plan_make(&prepared->plan, &book->asked, op, group);
+    prepared->own = find_anchor(book, op, group);
+    g_autofree double *fixed2 = g_new(double, book->sweeps->len + 1);
+    for (guint i = 0; i < book->sweeps->len; i++) {
+        const NetAnchor *anchor = &book->anchors[i];
+        double ops = op_distance(op, anchor->sweep.op);
+        fixed2[i] = ops * ops + group_distance2(group, &anchor->sweep.group);
+        if (!anchor->speaks_for_others && fixed2[i] > 0.0)
+            fixed2[i] = INFINITY;
+    }
+    double most = 0.0;
+    for (guint i = 0; i < OCTAVES; i++) {
+        double bytes = net_grid_bytes(2 * i);
+        double ratio =
+            suggested_log_ratio(book, fixed2, op, group->ranks, bytes, &prepared->nearest[i]);
+        const NetOption *option = net_plan_choose(&prepared->plan, &book->asked, bytes);
+        double ns = net_option_ns(&prepared->plan, option, &book->asked, bytes) * exp(ratio);
+        most = MAX(most, ns);
+        prepared->ns[i] = most;
+    }
+    return prepared;
+}
+
+const NetPrepared *
+net_prepared_of(const NetBook *book, NetOp op, const NetGroup *group)
+{
+    NetPlan key = {.op = op, .group = *group};
+    NetCache *cache = book->cache;
+    g_mutex_lock(&cache->lock);
+    NetPrepared *prepared = g_hash_table_lookup(cache->prepared, &key);
+    if (prepared == NULL) {
+        prepared = prepare(book, op, group);
+        g_hash_table_add(cache->prepared, prepared);
+    }
+    g_mutex_unlock(&cache->lock);
+    return prepared;
+}
+
+/* A line in bytes between two octaves. */
+double
+net_prepared_ns(const NetBook *book, const NetPrepared *prepared, double bytes, double *ret_nearest)
+{
+    double position = log2(bytes / NET_GRID_FIRST_BYTES);
+    guint high = (guint)CLAMP(ceil(position), 0.0, OCTAVES - 1.0);
+    *ret_nearest = prepared->nearest[high];
+    double high_ns = prepared->ns[high], high_bytes = net_grid_bytes(2 * high);
+    if (position >= OCTAVES - 1.0)
+        return high_ns * bytes / high_bytes;
+    if (high > 0) {
+        double low_ns = prepared->ns[high - 1], low_bytes = high_bytes / 2.0;
+        return low_ns + (high_ns - low_ns) * (bytes - low_bytes) / (high_bytes - low_bytes);
+    }
+    /* at most the smallest size of the grid: all latency but for the wire */
+    const NetPlan *plan = &prepared->plan;
+    const NetOption *option = net_plan_choose(plan, &book->asked, high_bytes);
+    return high_ns * net_option_ns(plan, option, &book->asked, bytes) /
+           net_option_ns(plan, option, &book->asked, high_bytes);
+}
+
+NetCache *
+net_cache_new(void)
+{
+    NetCache *cache = g_new0(NetCache, 1);
+    g_mutex_init(&cache->lock);
+    cache->prepared = g_hash_table_new_full(hash_prepared, equal_prepared, g_free, NULL);
+    return cache;
+}
+
+void
+net_cache_free(NetCache *cache)
+{
+    if (cache == NULL)
+        return;
+    g_hash_table_unref(cache->prepared);
+    g_mutex_clear(&cache->lock);
+    g_free(cache);
+}
+
+const NetPlan *
+net_prepared_plan(const NetPrepared *prepared)
+{
+    return &prepared->plan;
+}
+
+const NetAnchor *
+net_prepared_own(const NetPrepared *prepared)
+{
+    return prepared->own;
+}
