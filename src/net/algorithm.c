@@ -103,6 +103,11 @@ link_seconds(const NetFabric *fabric, const NetPlan *plan, const NetOption *opti
     if (option->unit.nic <= 0.0)
         return seconds;
     double nic = bytes * option->unit.nic / fabric->nic_Bps * times_longer(group->fabric, pattern);
+    /* cards of its own that a GPU has share its one link to them: 50 GB/s of four with 400 Gb/s each,
+     * https://github.com/NVIDIA/nccl/issues/1357 */
+    double cards = net_group_least_nics(group) / net_group_least(group);
+    if (cards > 1.0 && fabric->pcie_Bps > 0.0)
+        nic = MAX(nic, bytes * option->unit.nic * cards / fabric->pcie_Bps);
     return MAX(seconds, nic);
 }
 

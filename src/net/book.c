@@ -17,12 +17,15 @@
 #include "config.h"
 
 #include "net/book.h"
+#include "net/routes.h"
 
 #include <math.h>
+#include <string.h>
 
 /* rms of ln(measured / model) from which a sweep is of another kind than the model */
 #define STRANGE_LOG_RATIO 1.0
 #define CAPACITY_FROM_BYTES 64e6
+#define MOST_PLACED 2048 /* ranks of a sweep whose links are followed */
 
 static CostTime
 cost_within(const NetBook *book, const NetAnchor *own, double bytes)
@@ -254,6 +257,32 @@ load_measured_system(const ClusterSystem *system, ClusterSystem **ret, GError **
     return *ret != NULL;
 }
 
+/* What links above ports and cards do to a sweep's group, on the machine's first nodes. */
+static void
+place_sweeps(const ClusterSystem *base, GArray *sweeps)
+{
+    g_autoptr(ClusterTopology) topology = NULL;
+    guint n_nodes = 0;
+    for (guint i = 0; i < sweeps->len; i++)
+        n_nodes = MAX(n_nodes, g_array_index(sweeps, NetSweep, i).group.nodes);
+    if (n_nodes == 0)
+        return;
+    topology = cluster_topology_new(base, n_nodes, NULL);
+    for (guint i = 0; i < sweeps->len && topology != NULL; i++) {
+        NetGroup *group = &g_array_index(sweeps, NetSweep, i).group;
+        guint k = group->ranks_per_node;
+        if (k > base->gpus_per_node || k * group->nodes != group->ranks ||
+            group->ranks > MOST_PLACED)
+            continue;
+        g_autofree guint *slots = g_new(guint, group->ranks);
+        for (guint r = 0; r < group->ranks; r++)
+            slots[r] = r / k * (guint)base->gpus_per_node + r % k;
+        NetGroup placed = net_group_on(topology, slots, group->ranks);
+        memcpy(group->fabric, placed.fabric, sizeof placed.fabric);
+        memcpy(group->node, placed.node, sizeof placed.node);
+    }
+}
+
 /* Takes `sweeps`. `base`: the machine they were measured on; `system`: the one asked for. */
 static NetBook *
 book_of(const ClusterSystem *base, const ClusterSystem *system, GArray *sweeps, guint n_rows)
@@ -261,6 +290,7 @@ book_of(const ClusterSystem *base, const ClusterSystem *system, GArray *sweeps, 
     NetBook *book = g_new0(NetBook, 1);
     book->sweeps = sweeps;
     book->n_rows = n_rows;
+    place_sweeps(base, sweeps);
     book->fit = net_fit(base, (const NetSweep *)(void *)book->sweeps->data, book->sweeps->len);
     book->measured = net_fabric_of(base, &book->fit.tuning);
     book->asked = net_fabric_of(system, &book->fit.tuning);

@@ -151,7 +151,6 @@ net_fabric_of(const ClusterSystem *system, const NetTuning *tuning)
                           ? (double)system->pcie_Bps
                           : (double)system->nvlink_Bps * system->nvlink_efficiency;
     const NetNccl *nccl = net_nccl_of(system->nccl_version);
-    double oversubscription = MAX(system->oversubscription, 1.0);
     return (NetFabric){
         .generation = generation,
         .link = system->link,
@@ -167,7 +166,7 @@ net_fabric_of(const ClusterSystem *system, const NetTuning *tuning)
         .gpus_per_node = (guint)MAX(system->gpus_per_node, 1),
         .nics_per_node = (guint)MAX(system->nics_per_node, 0),
         .nvlink_Bps = link_Bps * t.nvlink_scale,
-        .nic_Bps = achieved_nic_Bps(system) * t.nic_scale / oversubscription,
+        .nic_Bps = achieved_nic_Bps(system) * t.nic_scale,
         .nvlink_factor =
             (double)system->nvlink_latency_ns / NVLINK_REFERENCE_NS * t.nvlink_latency_scale,
         .nic_factor = (double)system->nic_latency_ns / NIC_REFERENCE_NS * t.nic_latency_scale,

@@ -2,9 +2,8 @@
  *
  * Rates are nominal rate x efficiency of system.conf x a scale fitted to collective.tsv; latencies are
  * NCCL's hop and base constants (ring.c, tree.c, ...) x a scale: what system.conf says relative to the
- * reference (2 us NVLink, 20 us network) x a fitted scale, so a latency of 0 gives a machine without.
- * Oversubscription divides the rate of every NIC of a group that spans nodes, rail-local or not: the
- * switches above the first are not modelled one by one. */
+ * reference (2 us NVLink, 20 us network) x a fitted scale, so a latency of 0 gives a machine without. What
+ * lies above ports and cards is the group's (NetGroup.fabric, node). */
 #pragma once
 
 #include "cluster/system.h"
@@ -42,10 +41,10 @@ typedef struct {
     guint algorithms, protocols; /* those that may be chosen, a bit each */
     guint channels;              /* forced; 0: NCCL's */
     guint gpus_per_node, nics_per_node;
-    double nvlink_Bps;    /* achieved per GPU and direction */
-    double nic_Bps;       /* achieved per NIC and direction, after oversubscription */
-    double nvlink_factor; /* multiplies base and NVLink hop latencies */
-    double nic_factor;    /* multiplies network hop latencies */
+    double nvlink_Bps;                            /* achieved per GPU and direction */
+    double nic_Bps;                               /* achieved per NIC and direction */
+    double nvlink_factor;                         /* multiplies base and NVLink hop latencies */
+    double nic_factor;                            /* multiplies network hop latencies */
     double planned_nvlink_GBps, planned_nic_GBps; /* what NCCL's search takes for the rates */
     NetTuning tuning;
 } NetFabric;
