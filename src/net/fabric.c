@@ -167,6 +167,7 @@ net_fabric_of(const ClusterSystem *system, const NetTuning *tuning)
         .nics_per_node = (guint)MAX(system->nics_per_node, 0),
         .nvlink_Bps = link_Bps * t.nvlink_scale,
         .nic_Bps = achieved_nic_Bps(system) * t.nic_scale,
+        .pcie_Bps = (double)system->pcie_Bps,
         .nvlink_factor =
             (double)system->nvlink_latency_ns / NVLINK_REFERENCE_NS * t.nvlink_latency_scale,
         .nic_factor = (double)system->nic_latency_ns / NIC_REFERENCE_NS * t.nic_latency_scale,

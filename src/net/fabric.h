@@ -43,6 +43,7 @@ typedef struct {
     guint gpus_per_node, nics_per_node;
     double nvlink_Bps;                            /* achieved per GPU and direction */
     double nic_Bps;                               /* achieved per NIC and direction */
+    double pcie_Bps;                              /* of a GPU's link to host and cards */
     double nvlink_factor;                         /* multiplies base and NVLink hop latencies */
     double nic_factor;                            /* multiplies network hop latencies */
     double planned_nvlink_GBps, planned_nic_GBps; /* what NCCL's search takes for the rates */
