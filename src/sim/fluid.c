@@ -348,10 +348,10 @@ static gint64
 end_of(const SimActivity *a, gint64 now_ns)
 {
     double left = MAX(a->remaining_ns, 0) / a->speed;
+    if (left >= (double)SIM_TIME_LIMIT_NS) /* also when it is infinite */
+        return SIM_TIME_LIMIT_NS + 1;
     /* Up to the next ns, but for what rounding of the sums may have added. */
     left = ceil(left - (1e-6 + left * 1e-14));
-    if (left >= (double)SIM_TIME_LIMIT_NS)
-        return SIM_TIME_LIMIT_NS + 1;
     return now_ns + (gint64)MAX(left, 0);
 }
 

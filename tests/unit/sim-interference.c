@@ -271,6 +271,32 @@ test_alone(void)
     g_assert_cmpint(ends.end_ns[0][2], ==, long_ns + 5);
 }
 
+static void
+test_crowd(void)
+{
+    /* 700 messages at once, each at 0.3 for every other: 0.3 ^ 699 is no number of its own any more, and nobody
+     * ever ends. That is said, not divided by. */
+    g_autoptr(SimTemplate) t = sim_template_new(), u = sim_template_new();
+    for (guint i = 0; i < 700; i++) {
+        SimWork work = {.duration_ns = 1000, .kind = COLLECTIVE};
+        sim_template_join(t, sim_template_add(t, 0, work, 1), SIM_JOIN_SEND, i, FALSE);
+        sim_template_join(u, sim_template_add(u, 0, work, 2), SIM_JOIN_RECV, i, FALSE);
+    }
+    g_autoptr(SimEngine) e = sim_engine_new();
+    sim_engine_set_interference(e, COLLECTIVE, COLLECTIVE, 0.3);
+    guint32 ports[700];
+    for (guint i = 0; i < 700; i++)
+        ports[i] = sim_engine_add_meetings(e, 2, 1);
+    g_autoptr(SimProgram) p = sim_program_new(), q = sim_program_new();
+    sim_program_call(p, t, 0, 0);
+    sim_program_call(q, u, 0, 0);
+    sim_engine_add_rank(e, p, ports, 700);
+    sim_engine_add_rank(e, q, ports, 700);
+    g_autoptr(GError) error = NULL;
+    g_assert_false(sim_engine_run(e, NULL, NULL, &error));
+    g_assert_error(error, SIM_ERROR, SIM_ERROR_LIMIT);
+}
+
 typedef struct {
     guint n;
     guint32 rank[16];
@@ -365,6 +391,7 @@ main(int argc, char **argv)
     g_test_add_func("/sim/interference/a-cap-leaves-the-link-to-others", test_and_links);
     g_test_add_func("/sim/interference/back-to-back-is-no-change", test_back_to_back);
     g_test_add_func("/sim/interference/alone-exactly-its-time", test_alone);
+    g_test_add_func("/sim/interference/a-crowd-never-ends", test_crowd);
     g_test_add_func("/sim/pace/asked-once-where-work-starts", test_pace);
     g_test_add_func("/sim/pace/slower-work-uses-links-less", test_pace_and_rates);
     return g_test_run();
