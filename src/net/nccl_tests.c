@@ -277,11 +277,13 @@ lines_read(Parser *p, const char *text, GError **error)
     g_ptr_array_sort(p->log->tables, compare_tables);
     if (p->log->tables->len > 0)
         return TRUE;
-    g_set_error(error, NET_ERROR, NET_ERROR_ROW, "%s: %s", p->name,
-                p->log->notes->len > 0
-                    ? (char *)p->log->notes->pdata[0] + strlen(p->name) + 1
-                    : "there is no row of nccl-tests in it; write a log with lines as '1048576 "
-                      "262144 float sum -1 27.37 38.31 67.04 0'");
+    if (p->log->notes->len > 0)
+        g_set_error_literal(error, NET_ERROR, NET_ERROR_ROW, p->log->notes->pdata[0]);
+    else
+        g_set_error(error, NET_ERROR, NET_ERROR_ROW,
+                    "%s: there is no row of nccl-tests in it; write a log with lines as '1048576 "
+                    "262144 float sum -1 27.37 38.31 67.04 0'",
+                    p->name);
     return FALSE;
 }
 

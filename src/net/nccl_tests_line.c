@@ -84,17 +84,18 @@ net_tests_header(char **words, NetTestsColumns *ret_columns)
     if (words[at] == NULL || words[at + 1] == NULL || strcmp(words[at + 1], "count") != 0)
         return FALSE;
     NetTestsColumns c = {.seen = TRUE, .us = 1.0, .GBps = 1.0};
-    gboolean time = FALSE, busbw = FALSE;
+    gboolean busbw = FALSE;
     for (guint i = at; words[i] != NULL; i++) {
         c.redop = c.redop || strcmp(words[i], "redop") == 0;
         c.root = c.root || strcmp(words[i], "root") == 0;
         c.wrong = c.wrong || g_str_has_suffix(words[i], "wrong") || strcmp(words[i], "error") == 0;
-        time = time || strcmp(words[i], "time") == 0;
+        c.places += strcmp(words[i], "time") == 0 ? 1 : 0;
         busbw = busbw || strcmp(words[i], "busbw") == 0;
     }
-    if (time && busbw)
+    c.places = MIN(c.places, NET_TESTS_N_PLACES);
+    if (c.places > 0 && busbw)
         *ret_columns = c;
-    return time && busbw;
+    return c.places > 0 && busbw;
 }
 
 gboolean
@@ -147,18 +148,19 @@ place_read(char **words, const NetTestsColumns *columns, gboolean wrong, NetTest
     return wrong ? 4 : 3;
 }
 
-/* Both places, or one of them, to the end of the line. */
+/* As many places as the header has, to the end of the line; without a header both, or one of them. */
 static gboolean
 places_read(char **words, const NetTestsColumns *columns, NetTestsRow *row)
 {
     guint n = g_strv_length(words);
-    gboolean wrong = n == 8 || (n == 4 && (!columns->seen || columns->wrong));
+    gboolean wrong = columns->seen ? columns->wrong : n == 8 || n == 4;
     guint per = wrong ? 4 : 3;
-    if (n != per && n != 2 * per)
+    if (columns->seen ? n != columns->places * per : n != per && n != 2 * per)
         return FALSE;
-    for (guint place = 0; place < NET_TESTS_N_PLACES; place++)
-        row->us[place] = row->algbw_GBps[place] = row->busbw_GBps[place] = NAN,
+    for (guint place = 0; place < NET_TESTS_N_PLACES; place++) {
+        row->us[place] = row->algbw_GBps[place] = row->busbw_GBps[place] = NAN;
         row->wrong[place] = -1;
+    }
     for (guint i = 0; i < n / per; i++)
         if (place_read(words + i * per, columns, wrong, row, i) == 0)
             return FALSE;

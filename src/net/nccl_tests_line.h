@@ -7,6 +7,7 @@
 typedef struct {
     gboolean seen;        /* there was a header */
     gboolean redop, root; /* has the column */
+    guint places;         /* how many times "time" stands there */
     gboolean wrong;       /* "#wrong" or "error" behind each busbw */
     double us, GBps;      /* of the units that it names; 1 where it names none */
 } NetTestsColumns;

@@ -192,8 +192,8 @@ net_tests_table_finish(NetTestsTable *table, const NetTestsShape *shape,
                        const char *program)
 {
     table->n_ranks = run->n_ranks;
-    table->hosts =
-        run->hosts != NULL ? g_steal_pointer(&run->hosts) : g_ptr_array_new_with_free_func(g_free);
+    table->hosts = run->hosts != NULL && !run->elided ? g_steal_pointer(&run->hosts)
+                                                      : g_ptr_array_new_with_free_func(g_free);
     table->device = g_steal_pointer(&run->device);
     table->nccl_version = g_strdup(version);
     table->ops = ops_of(table, shape, columns);
