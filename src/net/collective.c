@@ -19,18 +19,22 @@ compare_pairs(gconstpointer a, gconstpointer b)
     return x < y ? -1 : x > y;
 }
 
-/* How many different keys there are, and the most times one occurs; sorts the keys. */
+/* How many different keys there are, and the most and fewest times one occurs; sorts the keys. */
 static guint
-count_different(guint64 *keys, guint n, guint *ret_most)
+count_different(guint64 *keys, guint n, guint *ret_most, guint *ret_fewest)
 {
     guint different = 0, run = 0;
     *ret_most = 0;
+    *ret_fewest = n;
     qsort(keys, n, sizeof *keys, compare_pairs);
     for (guint i = 0; i < n; i++) {
         gboolean new_key = i == 0 || keys[i] != keys[i - 1];
+        gboolean last = i + 1 == n || keys[i] != keys[i + 1];
         run = new_key ? 1 : run + 1;
         different += new_key;
         *ret_most = MAX(*ret_most, run);
+        if (last)
+            *ret_fewest = MIN(*ret_fewest, run);
     }
     return different;
 }
@@ -46,9 +50,9 @@ net_group_of(const ClusterSystem *system, const guint *ranks, guint n)
         nics[i] = nodes[i] << 32 | cluster_nic_of(system, ranks[i]);
     }
     NetGroup group = {.ranks = n, .nics = 1};
-    group.nodes = count_different(nodes, n, &group.ranks_per_node);
-    guint ranks_per_nic = 0;
-    count_different(nics, n, &ranks_per_nic);
+    group.nodes = count_different(nodes, n, &group.ranks_per_node, &group.least_per_node);
+    guint ranks_per_nic = 0, fewest;
+    count_different(nics, n, &ranks_per_nic, &fewest);
     /* the NIC that most ranks share limits the group: as if all its NICs were shared so */
     group.nics = MAX((group.ranks_per_node + ranks_per_nic - 1) / ranks_per_nic, 1);
     if (system->nics_per_node > system->gpus_per_node) /* each GPU has several NICs of its own */

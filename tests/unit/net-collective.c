@@ -112,6 +112,7 @@ test_order_of_ranks(void)
     g_assert_cmpmem(&a, sizeof a, &b, sizeof b);
     g_assert_cmpuint(a.nodes, ==, 3);
     g_assert_cmpuint(a.ranks_per_node, ==, 2);
+    g_assert_cmpuint(a.least_per_node, ==, 1);
 }
 
 int
