@@ -26,6 +26,10 @@
  *                              GEMM, 132 blocks   1.70              2.09    MFU 80 -> 47 %, NVIDIA forum 337991
  *   V100, all-reduce: batch norm backward         2 .. 4            1.75     nccl issue 338 (12 channels)
  *
+ *   FSDP on 4 A100 or H100: compute slowed by    19 % (40 at most) 8 .. 50 %  arXiv 2507.03114, averages over
+ *     one after the other takes longer by         10 % (27 at most) 3 .. 31 %  models and batches (ours: 7 and 13 B,
+ *                                                                              1 to 8 sequences of 1024 a GPU)
+ *
  * So it errs by 5 % for GEMM and attention, is too kind to short memory-bound kernels, and too hard on GEMMs of
  * exactly one wave. That GEMMs lose to HBM traffic although they need little of HBM themselves is what the A100
  * figures say (SMs alone give 1.29). What it leaves out: thread blocks of a collective that waits for late ranks
