@@ -7,7 +7,7 @@
  *     t = L + X + 2 sqrt(f_fill L X)
  *
  * v, w: bytes through each NVLink port and each NIC, each direction; B: achieved rates [B/s]; f: the
- * protocol's share of the wire; C: what NCCL's channels carry at most [B/s]; F >= 1: how many times longer links above ports and cards need (NetGroup); L:
+ * protocol's share of the wire; C: what channels of LL and LL128 carry at most [B/s]; F >= 1: how many times longer links above ports and cards need (NetGroup); L:
  * latency of all steps. The last term is what a pipeline with the best chunk size loses: c chunks over s steps
  * of latency a cost (c + s)(a + V/(B c)), least at c = sqrt(s V / (B a)): V/B + 2 sqrt(s a V / B) + s a, with
  * s a the latency of all steps; f_fill is how much of that NCCL's chunks lose (0 for send_recv, which has one

@@ -70,7 +70,8 @@ add_options(NetPlan *plan, const NetFabric *fabric, const NetAlgorithm *algorith
         if (option.expected_GBps <= 0.0)
             continue;
         NetGraph endless = {graph.channels, INFINITY, INFINITY};
-        option.most_GBps = algo == NET_ALGO_DIRECT
+        /* of Simple they are a guess for choosing: trees do more (nccl 1357: 49 GB/s of two channels) */
+        option.most_GBps = algo == NET_ALGO_DIRECT || p == NET_SIMPLE
                                ? INFINITY
                                : algorithm->expected_GBps(fabric, plan->op, &plan->group,
                                                           (NetProtocol)p, &endless);

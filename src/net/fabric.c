@@ -73,7 +73,7 @@ static const NetTuning defaults[NET_N_GENERATIONS] = {
                        .small_group_loss = 0.2,
                        .ll128_latency_scale = 1.1,
                        .simple_latency_scale = 0.9,
-                       .nvls_scale = 1.0,
+                       .nvls_scale = 1.09,
                        .nvls_latency_scale = 1.0,
                        .nic_scale = 1.0,
                        .nic_latency_scale = 1.9,
@@ -194,7 +194,9 @@ net_fabric_nvlink_Bps(const NetFabric *fabric, guint k)
 {
     if (fabric->link == CLUSTER_LINK_MESH)
         return fabric->nvlink_Bps * mesh_frac(fabric, MAX(k, 2));
-    return fabric->nvlink_Bps * (1.0 - fabric->tuning.small_group_loss * 2.0 / MAX(k, 2));
+    double loss = 2.0 * fabric->tuning.small_group_loss;
+    double whole = 1.0 - loss / MAX(fabric->gpus_per_node, 2);
+    return fabric->nvlink_Bps * (1.0 - loss / MAX(k, 2)) / whole;
 }
 
 double

@@ -18,7 +18,8 @@ typedef struct {
     double nvlink_scale;         /* of nvlink_Bps x nvlink_efficiency */
     double nvlink_latency_scale; /* of base and hop latencies in a node */
     double nvlink_fill;          /* f_fill of algorithm.h in a node */
-    double small_group_loss; /* a group of n ranks in a node achieves 1 - loss x 2/n of the rate */
+    double
+        small_group_loss; /* of n ranks in a node: 1 - loss x 2/n, over the same of the whole node */
     double ll128_latency_scale,
         simple_latency_scale;              /* of these protocols' latencies in a node, besides */
     double nvls_scale, nvls_latency_scale; /* of NVLS, besides */

@@ -110,6 +110,77 @@ test_bytes_on_links(void)
     }
 }
 
+/* Groups with other counts on each node: 7 of 8 GPUs; 5 + 3 over two nodes; 8 + 8 + 1. The node with fewest ranks has fewest
+ * cards in use, and all of a ring goes through them. */
+static void
+test_bytes_of_uneven_groups(void)
+{
+    static const struct {
+        const NetAlgorithm *algorithm;
+        NetOp op;
+        NetGroup group;
+        double nvlink, nic; /* of S = 1 */
+    } cases[] = {
+        {&net_ring, NET_ALL_REDUCE, {7, 1, 7, 1, 7, {0}, {0}}, 12.0 / 7, 0},
+        {&net_ring, NET_ALL_REDUCE, {8, 2, 5, 5, 3, {0}, {0}}, 1.75 * 4 / 5, 1.75 / 3},
+        {&net_ring, NET_ALL_GATHER, {8, 2, 5, 5, 3, {0}, {0}}, 0.875 * 4 / 5, 0.875 / 3},
+        {&net_ring, NET_REDUCE_SCATTER, {17, 3, 8, 8, 1, {0}, {0}}, 16.0 / 17 * 7 / 8, 16.0 / 17},
+        {&net_tree, NET_ALL_REDUCE, {8, 2, 5, 5, 3, {0}, {0}}, 2.0 * 4 / 5, 1.0 / 3},
+        {&net_tree, NET_ALL_REDUCE, {17, 3, 8, 8, 1, {0}, {0}}, 1.75, 4.0 / 3},
+        /* 5 + 3: a rank of the node of three sends 5/8 away, one of the other 3/8, a card each */
+        {&net_direct, NET_ALL_TO_ALL, {8, 2, 5, 5, 3, {0}, {0}}, 0.5, 5.0 / 8},
+        /* one card for all of a node: 5 ranks send 3/8 each, 3 ranks 5/8 each */
+        {&net_direct, NET_ALL_TO_ALL, {8, 2, 5, 1, 3, {0}, {0}}, 0.5, 15.0 / 8},
+    };
+    ClusterSystem system = node_of_8("H100", TRUE);
+    NetFabric fabric = net_fabric_of(&system, &plain);
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        NetBytes load = cases[i].algorithm->bytes(&fabric, cases[i].op, &cases[i].group, 1.0);
+        g_assert_cmpfloat_with_epsilon(load.nvlink, cases[i].nvlink, 1e-12);
+        g_assert_cmpfloat_with_epsilon(load.nic, cases[i].nic, 1e-12);
+    }
+    /* NVLS and CollNet need as many ranks on each node */
+    system.sharp = TRUE;
+    fabric = net_fabric_of(&system, &plain);
+    g_assert_false(net_nvls_tree.runs(&fabric, NET_ALL_REDUCE, &cases[1].group));
+    g_assert_false(net_collnet_chain.runs(&fabric, NET_ALL_REDUCE, &cases[1].group));
+}
+
+/* Switches that reduce take each byte of a node once, however many nodes; PAT sends what a ring does; PXN adds the way to
+ * the GPU of the other rail; NVLS gathers through each port once. */
+static void
+test_bytes_of_rare_algorithms(void)
+{
+    ClusterSystem system = node_of_8("H100", TRUE);
+    system.sharp = TRUE;
+    system.rail_optimised = TRUE;
+    NetFabric fabric = net_fabric_of(&system, &plain);
+    for (guint nodes = 2; nodes <= 64; nodes *= 2) {
+        NetGroup group = net_even_group(&fabric, 8 * nodes, nodes),
+                 lone = net_even_group(&fabric, nodes, nodes);
+        g_assert_true(net_collnet_direct.runs(&fabric, NET_ALL_REDUCE, &group));
+        NetBytes load = net_collnet_direct.bytes(&fabric, NET_ALL_REDUCE, &group, 1.0);
+        g_assert_cmpfloat_with_epsilon(load.nic, 1.0 / 8, 1e-12);
+        g_assert_cmpfloat_with_epsilon(load.nvlink, 1.75, 1e-12);
+        g_assert_true(net_pat.runs(&fabric, NET_ALL_GATHER, &lone));
+        load = net_pat.bytes(&fabric, NET_ALL_GATHER, &lone, 1.0);
+        g_assert_cmpfloat_with_epsilon(load.nic, (nodes - 1.0) / nodes, 1e-12);
+        double n = 8.0 * nodes;
+        load = net_direct.bytes(&fabric, NET_ALL_TO_ALL, &group, 1.0);
+        g_assert_cmpfloat_with_epsilon(load.nvlink, 7 / n + (n - 8) / n * 7 / 8, 1e-12);
+        g_assert_cmpfloat_with_epsilon(load.nic, (n - 8) / n, 1e-12);
+        g_assert_cmpint(net_algorithm_pattern(&net_direct, &fabric), ==, NET_PATTERN_PAIRS);
+    }
+    NetGroup node = net_even_group(&fabric, 8, 1);
+    g_assert_cmpfloat(net_nvls.bytes(&fabric, NET_ALL_GATHER, &node, 1.0).nvlink, ==, 1.0);
+    system.pxn = FALSE;
+    fabric = net_fabric_of(&system, &plain);
+    NetGroup two = net_even_group(&fabric, 16, 2);
+    g_assert_cmpfloat_with_epsilon(net_direct.bytes(&fabric, NET_ALL_TO_ALL, &two, 1.0).nvlink,
+                                   7.0 / 16, 1e-12);
+    g_assert_cmpint(net_algorithm_pattern(&net_direct, &fabric), ==, NET_PATTERN_CROSS);
+}
+
 /* Every byte of a node's ring goes either over a NIC or over NVLink: k R in all. */
 static void
 test_ring_conserves_bytes(void)
@@ -256,6 +327,8 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/net/algorithm/uncontended-ring-is-bytes-over-rate", test_uncontended_ring);
     g_test_add_func("/net/algorithm/bytes-on-each-link", test_bytes_on_links);
+    g_test_add_func("/net/algorithm/bytes-of-uneven-groups", test_bytes_of_uneven_groups);
+    g_test_add_func("/net/algorithm/bytes-of-rare-algorithms", test_bytes_of_rare_algorithms);
     g_test_add_func("/net/algorithm/ring-conserves-bytes", test_ring_conserves_bytes);
     g_test_add_func("/net/algorithm/small-message-is-base-and-hops", test_small_message);
     g_test_add_func("/net/algorithm/which-one-nccl-takes", test_which_algorithm);
