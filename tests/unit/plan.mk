@@ -11,3 +11,4 @@ UNIT_TESTS += %D%/plan-experts
 FUZZ_TARGETS += tests/fuzz/plan-layers
 FUZZ_TARGETS += tests/fuzz/plan-lists
 EXTRA_DIST += %D%/plan-fixture.h
+UNIT_TESTS += %D%/plan-placement
