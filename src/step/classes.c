@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "net/routes.h"
 #include "step/columns.h"
 
 static NetGroup
@@ -14,14 +15,14 @@ shape_of_ranks(const StepBuild *b, guint *ranks, guint n)
 {
     for (guint i = 0; i < n; i++)
         ranks[i] = plan_slot(b->plan, ranks[i]);
-    return net_group_of(b->plan->system, ranks, n);
+    return net_group_on(b->plan->topology, ranks, n);
 }
 
 /* What many ranks have in common, each found once. */
 typedef struct {
     GHashTable *places;  /* group -> index + 1 into shapes; look-up only */
     GArray *shapes;      /* of NetGroup */
-    GArray *local, *far; /* of the column that is looked at: StepClass.boundary_... */
+    GArray *local, *far, *press; /* of the column that is looked at: StepClass.boundary_... */
 } Known;
 
 static NetGroup
@@ -65,6 +66,8 @@ look_at_column(const StepBuild *b, Known *known, PlanPlace place)
     guint n = s->n_replicas * s->n_stages;
     g_clear_pointer(&known->local, g_array_unref);
     g_clear_pointer(&known->far, g_array_unref);
+    g_clear_pointer(&known->press, g_array_unref);
+    known->press = step_boundary_press(b, rank_at(b, place, 0));
     known->local = g_array_new(FALSE, TRUE, sizeof(gboolean));
     known->far = g_array_new(FALSE, TRUE, sizeof(guint8));
     g_array_set_size(known->local, n);
@@ -155,6 +158,7 @@ class_of_rank(const StepBuild *b, Known *known, guint rank)
         .replica = replica_shape(b, place),
         .boundary_local = g_array_ref(known->local),
         .boundary_far = g_array_ref(known->far),
+        .boundary_press = g_array_ref(known->press),
     };
     for (guint kind = 0; kind < PLAN_N_GROUPS; kind++)
         class.group[kind] = shape_once(b, known, kind, rank);
@@ -163,6 +167,7 @@ class_of_rank(const StepBuild *b, Known *known, guint rank)
     class.embedding = class.group[PLAN_GROUP_EMBEDDING];
     class.model = class.group[PLAN_GROUP_MODEL];
     count_card_sharers(b, &class);
+    step_class_press(b, &class);
     return class;
 }
 
@@ -172,6 +177,7 @@ step_class_clear(gpointer data)
     StepClass *class = data;
     g_clear_pointer(&class->boundary_local, g_array_unref);
     g_clear_pointer(&class->boundary_far, g_array_unref);
+    g_clear_pointer(&class->boundary_press, g_array_unref);
     g_clear_pointer(&class->card_stages, g_array_unref);
     for (guint piece = 0; piece < LLM_N_PIECES; piece++)
         for (guint recompute = 0; recompute < STEP_N_RECOMPUTES; recompute++)
@@ -212,7 +218,9 @@ step_class_equal(const StepClass *x, const StepClass *y)
             x->nic_sharers[kind] != y->nic_sharers[kind])
             return FALSE;
     return shape_equal(&x->replica, &y->replica) && bytes_equal(x->boundary_far, y->boundary_far) &&
-           bytes_equal(x->card_stages, y->card_stages);
+           bytes_equal(x->card_stages, y->card_stages) &&
+           memcmp(x->press, y->press, sizeof x->press) == 0 &&
+           bytes_equal(x->boundary_press, y->boundary_press);
 }
 
 /* Index of the class in b->classes; takes `class`. */
@@ -255,8 +263,9 @@ find_classes(StepBuild *b, StepColumns *columns, StepRanks ranks, const GArray *
             guint rank = step_column_rank(b, columns, c, r);
             gboolean own = is_special(special, rank);
             has_special = has_special || own;
-            columns->class[c * columns->pp + r] =
-                intern_class(b, class_of_rank(b, &known, rank), own, &is_new);
+            guint class = intern_class(b, class_of_rank(b, &known, rank), own, &is_new);
+            g_array_index(b->classes, StepClass, class).n_ranks++;
+            columns->class[c * columns->pp + r] = class;
         }
         columns->is_simulated[c] = ranks == STEP_RANKS_ALL || has_special ||
                                    (ranks == STEP_RANKS_TP_LANES ? c % columns->tp == 0 : is_new);
@@ -265,6 +274,7 @@ find_classes(StepBuild *b, StepColumns *columns, StepRanks ranks, const GArray *
     g_array_unref(known.shapes);
     g_array_unref(known.local);
     g_array_unref(known.far);
+    g_array_unref(known.press);
 }
 
 void
