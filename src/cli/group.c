@@ -5,6 +5,7 @@
 
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "net/routes.h"
 
 #include <string.h>
 
@@ -48,7 +49,10 @@ cli_group_place(const CliGroupWish *wish, const ClusterSystem *system, NetGroup 
             slots[n++] = (guint)(node * per_node + local);
     }
     g_assert(n == gpus);
-    *ret_group = net_group_of(system, slots, n);
+    g_autoptr(ClusterTopology) topology = cluster_topology_new(system, (guint)nodes, error);
+    if (topology == NULL)
+        return FALSE;
+    *ret_group = net_group_on(topology, slots, n);
     return TRUE;
 }
 

@@ -178,7 +178,8 @@ nodes_of(const ReportNetwork *network, ReportNetworkTest test, const ReportNetwo
     guint most = 0;
     for (guint i = 0; i < network->rows->len; i++) {
         const ReportNetworkRow *r = network->rows->pdata[i];
-        if (strcmp(r->source, like->source) == 0 && r->errors[test]->len > 0)
+        if (r->broken == like->broken && strcmp(r->source, like->source) == 0 &&
+            r->errors[test]->len > 0)
             most = MAX(most, r->nodes);
     }
     return most;
