@@ -135,7 +135,7 @@ start_plain(SimEngine *e, guint32 stream, gint64 duration_ns)
 }
 
 /* The same where paces or kinds of work matter. */
-G_GNUC_NO_INLINE static void
+static G_GNUC_NO_INLINE void
 start_watched(SimEngine *e, guint32 stream)
 {
     SimStream *s = &e->streams[stream];
