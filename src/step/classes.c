@@ -185,17 +185,23 @@ step_class_clear(gpointer data)
                 g_clear_pointer(&class->priced[piece][recompute][pass], g_array_unref);
 }
 
-/* What links above cards need is a result of the same arithmetic for like groups, bit for bit. */
+/* How much longer links above cards and ports need is a result of the same arithmetic for like groups, bit for bit;
+ * where they need less they decide nothing. */
+static gboolean
+binds_equal(const double *x, const double *y)
+{
+    for (guint p = 0; p < NET_N_PATTERNS; p++)
+        if (MAX(x[p], 1) != MAX(y[p], 1))
+            return FALSE;
+    return TRUE;
+}
+
 static gboolean
 shape_equal(const NetGroup *x, const NetGroup *y)
 {
-    if (x->ranks != y->ranks || x->nodes != y->nodes || x->ranks_per_node != y->ranks_per_node ||
-        x->nics != y->nics || x->least_per_node != y->least_per_node)
-        return FALSE;
-    for (guint p = 0; p < NET_N_PATTERNS; p++)
-        if (x->fabric[p] != y->fabric[p] || x->node[p] != y->node[p])
-            return FALSE;
-    return TRUE;
+    return x->ranks == y->ranks && x->nodes == y->nodes && x->ranks_per_node == y->ranks_per_node &&
+           x->nics == y->nics && x->least_per_node == y->least_per_node &&
+           binds_equal(x->fabric, y->fabric) && binds_equal(x->node, y->node);
 }
 
 static gboolean

@@ -2,7 +2,9 @@
  *
  * Cards. Whatever goes through a card that a simulated rank uses has to be there. Ranks of one stage behind a card
  * share it evenly where they are of one class, and one stands for all (engine.c multiplies what it sends); where
- * they are not, each has to be there itself. Other stages behind that card need one rank too.
+ * they are not, each has to be there itself. Other stages behind that card need one rank too. A rank that is slow on
+ * its own counts as alike here: it sends the same bytes, if later than what is taken for its neighbours' (some
+ * millionths of an iteration, where GPUs share a card).
  *
  * Waiting. A rank is late, and those that meet it wait. Ranks meet along axes of the grid: tensor parallel groups
  * along tp, groups of cp, dp and experts along cp and dp (and tp), pipelines within a column. With T, C and D the
