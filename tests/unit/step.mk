@@ -2,6 +2,7 @@ UNIT_TESTS += \
 	%D%/step-exposed \
 	%D%/step-grid \
 	%D%/step-host \
+	%D%/step-interference \
 	%D%/step-memory \
 	%D%/step-path \
 	%D%/step-offload \
@@ -12,3 +13,5 @@ UNIT_TESTS += \
 	%D%/step-volumes
 EXTRA_DIST += %D%/step-expect.h %D%/step-fixture.h %D%/step-record.h
 BENCHES += tests/bench/iteration
+UNIT_TESTS += %D%/step-placement
+GOLDEN_TESTS += tests/golden/placement.golden
