@@ -13,5 +13,3 @@ UNIT_TESTS += \
 	%D%/step-volumes
 EXTRA_DIST += %D%/step-expect.h %D%/step-fixture.h %D%/step-record.h
 BENCHES += tests/bench/iteration
-UNIT_TESTS += %D%/step-placement
-GOLDEN_TESTS += tests/golden/placement.golden
