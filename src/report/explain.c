@@ -4,6 +4,7 @@
 #include "report/run.h"
 
 #include "report/json_number.h"
+#include "report/links.h"
 #include "report/number.h"
 #include "report/section.h"
 #include "report/table.h"
@@ -53,6 +54,7 @@ report_explain_text(const ReportRun *run, GString *out)
     text_node(table, why, why->value, 0);
     report_table_print(table, 0, out);
     report_append_traffic(run, out);
+    report_append_links(run, out);
     g_string_append(out, "\nWhy\n");
     report_append_reasons(run, out);
 }

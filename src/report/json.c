@@ -5,6 +5,7 @@
 
 #include "report/advice.h"
 #include "report/json_number.h"
+#include "report/links.h"
 #include "report/model.h"
 #include "report/number.h"
 #include "report/traffic.h"
@@ -192,6 +193,7 @@ json_write(const ReportRun *run, GString *out)
     json_builder_end_object(b);
     json_memory(b, run);
     report_traffic_member(b, run);
+    report_links_member(b, run);
     report_json_object(b, "simulation");
     report_json_int(b, "events", (gint64)r->events);
     report_json_int(b, "ops", (gint64)r->ops);

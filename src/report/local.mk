@@ -5,6 +5,7 @@ libdtsim_a_SOURCES += %D%/explain.c
 libdtsim_a_SOURCES += %D%/gantt.c %D%/gantt.h
 libdtsim_a_SOURCES += %D%/json.c
 libdtsim_a_SOURCES += %D%/json_number.c %D%/json_number.h
+libdtsim_a_SOURCES += %D%/links.c %D%/links.h
 libdtsim_a_SOURCES += %D%/memory.c
 libdtsim_a_SOURCES += %D%/model.c %D%/model.h
 libdtsim_a_SOURCES += %D%/network.c %D%/network.h

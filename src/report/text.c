@@ -3,6 +3,7 @@
 
 #include "report/run.h"
 
+#include "report/links.h"
 #include "report/number.h"
 #include "report/section.h"
 #include "report/table.h"
@@ -146,6 +147,7 @@ text_write(const ReportRun *run, GString *out)
     report_append_pipeline(run, out);
     g_string_append(out, "\nMemory of one GPU (worst stage)\n");
     report_append_memory(run, out);
+    report_append_links(run, out);
     g_string_append(out, "\nWhat this rests on\n");
     append_basis(run, out);
     g_string_append(out, "\nWhy\n");

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "cost/overlap.h"
+#include "step/background.h"
+#include "step/fabric.h"
 #include "step/lower.h"
 #include "step/step.h"
 
@@ -41,6 +43,9 @@ typedef struct {
     int read; /* what the host reads, and so waits for, before it launches this; -1: nothing */
 } StepPriced;
 
+/* Patterns that tell how links are pressed: ring, and pairs; between nodes and in them. */
+#define STEP_N_PRESSES 4
+
 #define STEP_N_RECOMPUTES (LLM_RECOMPUTE_FULL + 1)
 
 /* Ranks that behave alike: same stage, same groups as far as time is concerned. */
@@ -55,6 +60,11 @@ typedef struct {
     GArray *card_stages;   /* guint, ascending: pipeline ranks of all ranks behind the rank's NIC */
     double nic_sharers_p2p; /* ranks of this stage behind one NIC */
     double nic_sharers[PLAN_N_GROUPS]; /* groups of a kind of this stage behind one NIC */
+    guint n_ranks;                     /* in truth */
+    /* How the links above NICs and ports are pressed (step_fabric_press) by groups like the rank's own, and by
+     * the messages over each boundary of its column, forward and backward. */
+    float press[STEP_N_GROUPS][STEP_N_PRESSES];
+    GArray *boundary_press; /* float, [2 * (replica * stages + boundary) + backward] */
     /* Of StepPriced, with the cut of the recompute (plan_cut_for); made on demand. */
     GArray *priced[LLM_N_PIECES][STEP_N_RECOMPUTES][LLM_N_PASSES];
     /* Of one run of the list on one rank. */
@@ -65,6 +75,21 @@ typedef struct {
     guint rank;  /* global */
     guint class; /* index */
 } StepRank;
+
+/* Bytes of a copy from or to the host; its meetings use nothing else. */
+#define STEP_LOAD_COPY NET_LOAD_NVLINK
+
+/* Links above ports and NICs that are used alike, as one resource; or what follows from others: parts of link_parts. */
+typedef struct {
+    guint32 resource; /* STEP_NO_RESOURCE: of parts */
+    guint link;       /* of the topology */
+    guint first_part, n_parts;
+    double alike; /* how many there are in truth; 0: others stand for it */
+} StepFabricLink;
+typedef struct {
+    guint32 resource;
+    double weight;
+} StepLinkPart;
 
 typedef struct {
     const Plan *plan;
@@ -81,7 +106,13 @@ typedef struct {
     GPtrArray *lowered;           /* owned StepLowered, one a class */
     struct StepMemoryLog *memory; /* owned */
     struct StepBusyLog *busy;     /* owned */
-    struct StepLinks *links;      /* owned, [pp]: of the first column of ranks */
+    StepFabric *fabric;           /* owned */
+    StepBackground background;
+    guint32 port_loads[STEP_N_GROUP_PORTS]; /* bits 1 << NetLoad of the ops that meet there */
+    struct StepLinks *links;      /* owned, [ranks] */
+    GArray *fabric_links;         /* of StepFabricLink */
+    GArray *link_parts;           /* of StepLinkPart */
+    gboolean copies;              /* something goes through PCIe ports (STEP_PORT_H2D, _D2H) */
     struct StepInterference *interference; /* owned; NULL: kernels and traffic disturb nobody */
     guint32 wire_tag, sync_tag, launch_tag, read_tag;
     gboolean has_pairs; /* in the schedule: tokens that run as one */
@@ -262,9 +293,16 @@ gint64 step_optimizer_copies(const StepBuild *b,
 /* program.c: one program a class. */
 void step_build_programs(StepBuild *b);
 /* engine.c: resources, meetings and ranks. */
-/* Resources of a rank, outwards; `rest` counts NetTime's. */
+/* Resources of a simulated rank by direction. `rest` counts NetTime's: of NICs, and of the ports of the first column
+ * and of the first rank of each class. */
+#define STEP_NO_RESOURCE G_MAXUINT32
+enum { STEP_OUT, STEP_IN, STEP_N_DIRECTIONS };
+typedef struct {
+    guint32 id, rest; /* STEP_NO_RESOURCE: none */
+} StepResource;
 typedef struct StepLinks {
-    guint32 nvlink, nvlink_rest, nic, nic_rest;
+    StepResource nvlink[STEP_N_DIRECTIONS], nic[STEP_N_DIRECTIONS];
+    guint32 pcie[STEP_N_DIRECTIONS]; /* STEP_NO_RESOURCE: nothing is copied, or it is the GPU's only port */
 } StepLinks;
 SimEngine *step_engine_new(StepBuild *b);
 /* interference.c: SimWork.kind of a kernel, of one that memory bounds, and of what is sent for some purpose: bytes
@@ -281,6 +319,16 @@ guint step_traffic_kind(StepBuild *b, StepKind purpose, CostTraffic traffic, gui
 guint step_net_kind(StepBuild *b, StepKind purpose, NetOp op, const NetGroup *group,
                     const NetTime *time);
 void step_set_interference(const StepBuild *b, SimEngine *engine);
+/* press.c: StepClass.press; and boundary_press of the column of a rank. */
+void step_class_press(const StepBuild *b, StepClass *class);
+GArray *step_boundary_press(const StepBuild *b, guint rank);
+/* What the groups of a port are, of the plan's or STEP_GROUP_REPLICA; whether the rank is in one; and the shape. */
+guint step_port_group(guint port);
+gboolean step_port_carries_data(guint port);
+/* link_report.c: StepResult.links, and its parts. */
+void step_report_links(const StepBuild *b, const SimEngine *engine, StepResult *r);
+double step_resource_bytes(const SimEngine *engine, const StepResource *r);
+double step_nics_of(const StepBuild *b, guint i); /* simulated rank; a share of one below 1 */
 /* result.c, path.c, memory.c */
 /* What one iteration takes (StepResult.time_ns), of all ranks that are simulated. */
 gint64 step_iteration_ns(const StepBuild *b, SimEngine *engine);

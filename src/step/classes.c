@@ -20,8 +20,8 @@ shape_of_ranks(const StepBuild *b, guint *ranks, guint n)
 
 /* What many ranks have in common, each found once. */
 typedef struct {
-    GHashTable *places;  /* group -> index + 1 into shapes; look-up only */
-    GArray *shapes;      /* of NetGroup */
+    GHashTable *places;          /* group -> index + 1 into shapes; look-up only */
+    GArray *shapes;              /* of NetGroup */
     GArray *local, *far, *press; /* of the column that is looked at: StepClass.boundary_... */
 } Known;
 

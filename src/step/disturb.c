@@ -21,6 +21,8 @@ step_build_as(StepBuild *b, const StepOptions *options)
         options->noise != NULL ? step_noise_special(options->noise, b->plan) : NULL;
     StepRanks ranks = step_ranks_of(options);
     b->fused = options->fused;
+    gboolean ok = step_background_parse(options->background, &b->background, NULL);
+    g_assert(ok); /* step_run looks at it first */
     step_build_classes(b, ranks, ranks == STEP_RANKS_CLASSES ? special : NULL);
     step_build_programs(b);
 }

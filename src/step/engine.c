@@ -1,38 +1,40 @@
 /* Resources, meetings and ranks of the engine for the ranks that are simulated.
  *
- * Resources: each simulated GPU's NVLink port and each NIC, per direction.  A simulated group stands for all
- * groups of its kind and stage behind the same NIC: its weight there is (groups in truth) / (groups
- * simulated), which is 1 when every rank is simulated.  Beside them are counters, which never bind, of the
- * bytes that go out beyond what sharing works with (NetTime's rest).
+ * Resources: each simulated GPU's NVLink port and each NIC, per direction; what is above them is links.c's.  A
+ * simulated group stands for all groups of its kind and stage behind the same NIC: its weight there is (groups in
+ * truth) / (groups simulated), which is 1 when every rank is simulated.  Beside them are counters, which never
+ * bind, of the bytes that go through beyond what sharing works with (NetTime's rest).
+ *
+ * Where something is copied from or to the host, a GPU's PCIe port is a resource that its part of the traffic of its
+ * NIC goes through as well.
  *
  * Meetings: one for each port of a group, so that two collectives of the same ranks on two streams (gathers
  * beside reductions) do not wait for each other. */
 #include "config.h"
 
-#include "step/build.h"
+#include "step/links.h"
 
-enum { OUT, IN, REST, N_OF_NIC };
-#define GROUP_REPLICA PLAN_N_GROUPS /* the two ranks with the same stages: no group of the plan */
-#define USE_WIRE STEP_PORT_WIRES    /* messages, counted beside the ports of groups */
-#define N_USES (STEP_PORT_WIRES + 1)
+#define USE_WIRE STEP_N_GROUP_PORTS /* messages, counted beside the ports of groups */
+#define N_USES (USE_WIRE + 1)
 #define UNLIMITED G_MAXDOUBLE
 
 typedef struct {
     StepBuild *b;
     SimEngine *engine;
-    GHashTable *nics;     /* (node, nic) + 1 -> index + 1 into nic_resource; look-up only */
-    GArray *nic_resource; /* guint32 [3] each: out, in, rest */
-    GHashTable *stages;   /* (nic index, pipeline rank) + 1 -> row + 1 of behind; look-up only */
-    GArray *behind;       /* guint32 [N_USES] each: simulated groups of the stage behind the NIC */
-    GHashTable *places;   /* (leader, port) + 1 -> index + 1 into groups; look-up only */
-    GArray *groups;       /* of Group */
-    GHashTable *loaded;   /* (group index, NIC) + 1: known already */
-    guint32 *nvlink;      /* [ranks * 2] */
-    guint32 alone;        /* the meeting of all groups of one rank */
+    StepLinkUses *links;
+    GHashTable *nics;   /* (node, nic) + 1 -> index + 1 into nic; look-up only */
+    GArray *nic;        /* StepResource [2] each */
+    GHashTable *stages; /* (nic index, pipeline rank) + 1 -> row + 1 of behind; look-up only */
+    GArray *behind;     /* guint32 [N_USES] each: simulated groups of the stage behind the NIC */
+    GHashTable *places; /* (leader, port) + 1 -> index + 1 into groups; look-up only */
+    GArray *groups;     /* of Group */
+    GHashTable *loaded; /* (group index, NIC) + 1: known already */
+    guint32 alone;      /* the meeting of all groups of one rank */
 } Wiring;
 
 typedef struct {
     guint32 members, meeting;
+    gboolean linked; /* what is above its ports is used already */
 } Group;
 
 static const StepClass *
@@ -61,17 +63,36 @@ index_of(GHashTable *known, guint64 key, gboolean *ret_new)
     return found - 1;
 }
 
+static guint32
+add_resource(Wiring *w, double capacity_per_s, StepLinkKind kind)
+{
+    guint32 id = sim_engine_add_resource(w->engine, capacity_per_s);
+    double share = w->b->background.share[kind];
+    if (share > 0)
+        sim_engine_add_background(w->engine, id, share * capacity_per_s);
+    return id;
+}
+
 static guint
-nic_index(Wiring *w, guint rank)
+slot_of(const StepBuild *b, guint i)
+{
+    return plan_slot(b->plan, rank_of(b, i));
+}
+
+static guint
+nic_index(Wiring *w, guint i)
 {
     const ClusterSystem *s = w->b->plan->system;
-    guint64 key = (guint64)cluster_node_of(s, rank) * (guint64)s->nics_per_node;
+    guint slot = slot_of(w->b, i);
+    guint64 key = (guint64)cluster_node_of(s, slot) * (guint64)s->nics_per_node;
     gboolean is_new;
-    guint index = index_of(w->nics, key + cluster_nic_of(s, rank), &is_new);
-    for (guint direction = OUT; direction < N_OF_NIC && is_new; direction++) {
-        double capacity = direction == REST ? UNLIMITED : net_nic_capacity_Bps(w->b->net);
-        guint32 id = sim_engine_add_resource(w->engine, capacity);
-        g_array_append_val(w->nic_resource, id);
+    guint index = index_of(w->nics, key + cluster_nic_of(s, slot), &is_new);
+    for (guint direction = STEP_OUT; direction < STEP_N_DIRECTIONS && is_new; direction++) {
+        StepResource nic = {
+            add_resource(w, net_nic_capacity_Bps(w->b->net), STEP_LINK_NIC),
+            sim_engine_add_resource(w->engine, UNLIMITED),
+        };
+        g_array_append_val(w->nic, nic);
     }
     return index;
 }
@@ -121,39 +142,34 @@ static const guint port_groups[] = {
     [STEP_PORT_EMBEDDING] = PLAN_GROUP_EMBEDDING,
     [STEP_PORT_MODEL] = PLAN_GROUP_MODEL,
     [STEP_PORT_WORLD] = PLAN_GROUP_WORLD,
-    [STEP_PORT_REPLICA] = GROUP_REPLICA,
+    [STEP_PORT_REPLICA] = STEP_GROUP_REPLICA,
 };
+
+guint
+step_port_group(guint port)
+{
+    g_assert(port < STEP_N_GROUP_PORTS);
+    return port_groups[port];
+}
+
+/* Numbers over model or world are so small that they disturb nobody. */
+gboolean
+step_port_carries_data(guint port)
+{
+    return port != STEP_PORT_MODEL && port != STEP_PORT_WORLD;
+}
 
 static NetGroup
 shape_of(const StepClass *class, guint port)
 {
     guint kind = port_groups[port];
-    return kind == GROUP_REPLICA ? class->replica : class->group[kind];
-}
-
-/* Numbers over model or world are so small that they disturb nobody. */
-static gboolean
-carries_data(guint port)
-{
-    return port != STEP_PORT_MODEL && port != STEP_PORT_WORLD;
-}
-
-/* The lowest rank of a group names it. */
-static guint
-leader_of(const StepBuild *b, guint kind, guint rank)
-{
-    guint n;
-    if (kind != GROUP_REPLICA)
-        return plan_group_leader(b->plan, kind, rank, &n);
-    PlanPlace place = plan_place(b->plan, rank);
-    place.pp = MIN(place.pp, b->plan->spec.pp - 1 - place.pp);
-    return plan_rank(b->plan, place);
+    return kind == STEP_GROUP_REPLICA ? class->replica : class->group[kind];
 }
 
 static guint
 group_index(Wiring *w, guint port, guint rank)
 {
-    guint64 leader = leader_of(w->b, port_groups[port], rank);
+    guint64 leader = step_group_leader(w->b->plan, port_groups[port], rank);
     gboolean is_new;
     guint index = index_of(w->places, leader * STEP_PORT_WIRES + port, &is_new);
     if (is_new)
@@ -176,13 +192,13 @@ count_members(Wiring *w)
 {
     for (guint i = 0; i < w->b->ranks->len; i++) {
         const StepClass *class = class_of(w->b, i);
-        guint rank = rank_of(w->b, i), nic = nic_index(w, rank);
-        for (guint port = 0; port < STEP_PORT_WIRES; port++) {
+        guint rank = rank_of(w->b, i), nic = nic_index(w, i);
+        for (guint port = 0; port < STEP_N_GROUP_PORTS; port++) {
             if (!has_port(w->b, port, class->pp_rank) || shape_of(class, port).ranks == 1)
                 continue;
             guint group = group_index(w, port, rank);
             g_array_index(w->groups, Group, group).members++;
-            if (carries_data(port) && first_behind(w, group, nic))
+            if (step_port_carries_data(port) && first_behind(w, group, nic))
                 *groups_behind(w, i, nic, port) += 1;
         }
         *groups_behind(w, i, nic, USE_WIRE) += 1;
@@ -199,49 +215,98 @@ static double
 nic_weight(Wiring *w, guint i, guint nic, guint use)
 {
     const StepClass *class = class_of(w->b, i);
-    double truth = use == USE_WIRE || port_groups[use] == GROUP_REPLICA
+    double truth = use == USE_WIRE || port_groups[use] == STEP_GROUP_REPLICA
                        ? class->nic_sharers_p2p
                        : class->nic_sharers[port_groups[use]];
     return truth / *groups_behind(w, i, nic, use);
-}
-
-static guint32
-resource_of(const Wiring *w, guint nic, guint which)
-{
-    return g_array_index(w->nic_resource, guint32, N_OF_NIC * nic + which);
 }
 
 /* Of a NIC in one direction. */
 static void
 use_nic(Wiring *w, guint32 meeting, guint n, guint nic, guint direction, double weight)
 {
-    sim_engine_use(w->engine, meeting, n, resource_of(w, nic, direction), NET_LOAD_NIC, weight);
-    if (direction == OUT)
-        sim_engine_use(w->engine, meeting, n, resource_of(w, nic, REST), NET_LOAD_NIC_REST, weight);
+    const StepResource *at = &g_array_index(w->nic, StepResource, 2 * nic + direction);
+    sim_engine_use(w->engine, meeting, n, at->id, NET_LOAD_NIC, weight);
+    sim_engine_use(w->engine, meeting, n, at->rest, NET_LOAD_NIC_REST, weight);
 }
 
 /* Of the port of simulated rank i. */
 static void
-use_nvlink(Wiring *w, guint32 meeting, guint n, guint i, guint direction)
+use_nvlink(Wiring *w, guint32 meeting, guint n, guint i, guint direction, double weight)
 {
-    sim_engine_use(w->engine, meeting, n, w->nvlink[2 * i + direction], NET_LOAD_NVLINK, 1.0);
-    if (direction == OUT && i < (guint)w->b->plan->spec.pp)
-        sim_engine_use(w->engine, meeting, n, w->b->links[i].nvlink_rest, NET_LOAD_NVLINK_REST,
-                       1.0);
+    const StepResource *at = &w->b->links[i].nvlink[direction];
+    sim_engine_use(w->engine, meeting, n, at->id, NET_LOAD_NVLINK, weight);
+    if (at->rest != STEP_NO_RESOURCE)
+        sim_engine_use(w->engine, meeting, n, at->rest, NET_LOAD_NVLINK_REST, weight);
+}
+
+/* The GPU's part of what goes through its NIC, where its PCIe port is watched: `weight` bytes for each byte of the
+ * NIC. A port that is said to be slower than that has been seen to do it: alone it takes what the NIC does. */
+static void
+use_pcie(Wiring *w, guint32 meeting, guint n, guint i, guint direction, double weight)
+{
+    guint32 pcie = w->b->links[i].pcie[direction];
+    double most = (double)w->b->plan->system->pcie_Bps / net_nic_capacity_Bps(w->b->net);
+    if (pcie != STEP_NO_RESOURCE)
+        sim_engine_use(w->engine, meeting, n, pcie, NET_LOAD_NIC, MIN(weight, most));
+}
+
+/* A group as it is on the node of one member. */
+typedef struct {
+    guint ranks, nics;
+    double port,
+        nic; /* of the bytes that NetTime has for each port and each NIC, what these here carry */
+} Local;
+
+/* Ranks and NICs of the group on the node of simulated rank i, counted where nodes are not alike. A ring or chain of k
+ * ranks on a node has k - 1 of k sends there; what crosses the node's border is the same for all. */
+static Local
+local_of(const Wiring *w, guint i, guint port, const NetGroup *shape)
+{
+    const ClusterSystem *s = w->b->plan->system;
+    guint node = cluster_node_of(s, slot_of(w->b, i));
+    Local local = {shape->ranks_per_node, shape->nics, 1, 1};
+    if (shape->nodes * shape->ranks_per_node == shape->ranks)
+        return local;
+    g_autoptr(GArray) slots = step_group_slots(w->b->plan, port_groups[port], rank_of(w->b, i));
+    g_autofree gboolean *used = g_new0(gboolean, s->nics_per_node);
+    local.ranks = local.nics = 0;
+    for (guint k = 0; k < slots->len; k++) {
+        guint slot = g_array_index(slots, guint, k);
+        if (cluster_node_of(s, slot) != node)
+            continue;
+        local.ranks++;
+        local.nics += !used[cluster_nic_of(s, slot)];
+        used[cluster_nic_of(s, slot)] = TRUE;
+    }
+    if (s->nics_per_node > s->gpus_per_node)
+        local.nics *= (guint)(s->nics_per_node / s->gpus_per_node);
+    double here = local.ranks, most = shape->ranks_per_node;
+    local.port = most > 1 ? (here - 1) / here * most / (most - 1) : 0;
+    local.nic = MIN(1, (double)shape->nics / local.nics);
+    return local;
 }
 
 static void
 use_ports(Wiring *w, guint i, guint port)
 {
     NetGroup shape = shape_of(class_of(w->b, i), port);
-    guint nic = nic_index(w, rank_of(w->b, i)), index = group_index(w, port, rank_of(w->b, i));
-    guint32 meeting = g_array_index(w->groups, Group, index).meeting;
-    for (guint direction = OUT; direction <= IN && shape.ranks_per_node > 1; direction++)
-        use_nvlink(w, meeting, 1, i, direction);
-    if (shape.nodes == 1 || !first_behind(w, index, nic))
+    guint nic = nic_index(w, i), index = group_index(w, port, rank_of(w->b, i));
+    Group *group = &g_array_index(w->groups, Group, index);
+    Local local = local_of(w, i, port, &shape);
+    for (guint direction = STEP_OUT; direction <= STEP_IN && local.ranks > 1; direction++)
+        use_nvlink(w, group->meeting, 1, i, direction, local.port);
+    if (!group->linked)
+        step_link_uses_group(w->links, port, port_groups[port], rank_of(w->b, i), group->meeting);
+    group->linked = TRUE;
+    if (shape.nodes == 1)
         return;
-    for (guint direction = OUT; direction <= IN; direction++)
-        use_nic(w, meeting, 1, nic, direction, nic_weight(w, i, nic, port));
+    gboolean first = first_behind(w, index, nic);
+    for (guint direction = STEP_OUT; direction <= STEP_IN; direction++) {
+        if (first)
+            use_nic(w, group->meeting, 1, nic, direction, nic_weight(w, i, nic, port) * local.nic);
+        use_pcie(w, group->meeting, 1, i, direction, local.nic * local.nics / local.ranks);
+    }
 }
 
 static void
@@ -249,8 +314,8 @@ use_groups(Wiring *w)
 {
     for (guint i = 0; i < w->b->ranks->len; i++) {
         const StepClass *class = class_of(w->b, i);
-        for (guint port = 0; port < STEP_PORT_WIRES; port++)
-            if (has_port(w->b, port, class->pp_rank) && carries_data(port) &&
+        for (guint port = 0; port < STEP_N_GROUP_PORTS; port++)
+            if (has_port(w->b, port, class->pp_rank) && step_port_carries_data(port) &&
                 shape_of(class, port).ranks > 1)
                 use_ports(w, i, port);
     }
@@ -264,17 +329,23 @@ column_start(const StepBuild *b, guint i)
 }
 
 static void
-use_wire(Wiring *w, guint from, guint to, guint32 first, gboolean local)
+use_wire(Wiring *w, guint wire, guint from, guint to, guint32 first)
 {
+    const ClusterSystem *s = w->b->plan->system;
     guint n = w->b->schedule->params.microbatches;
-    if (local) {
-        use_nvlink(w, first, n, from, OUT);
-        use_nvlink(w, first, n, to, IN);
+    step_link_uses_message(w->links, wire, rank_of(w->b, from), class_of(w->b, to)->pp_rank, first,
+                           n);
+    if (cluster_node_of(s, slot_of(w->b, from)) == cluster_node_of(s, slot_of(w->b, to))) {
+        use_nvlink(w, first, n, from, STEP_OUT, 1);
+        use_nvlink(w, first, n, to, STEP_IN, 1);
         return;
     }
-    guint out = nic_index(w, rank_of(w->b, from)), in = nic_index(w, rank_of(w->b, to));
-    use_nic(w, first, n, out, OUT, nic_weight(w, from, out, USE_WIRE));
-    use_nic(w, first, n, in, IN, nic_weight(w, to, in, USE_WIRE));
+    guint out = nic_index(w, from), in = nic_index(w, to);
+    double nics = (double)MAX(s->nics_per_node / s->gpus_per_node, 1);
+    use_nic(w, first, n, out, STEP_OUT, nic_weight(w, from, out, USE_WIRE));
+    use_nic(w, first, n, in, STEP_IN, nic_weight(w, to, in, USE_WIRE));
+    use_pcie(w, first, n, from, STEP_OUT, nics);
+    use_pcie(w, first, n, to, STEP_IN, nics);
 }
 
 /* Two ranges of meetings, one per microbatch, for each boundary between stages on different ranks. */
@@ -283,20 +354,40 @@ add_wires(Wiring *w, guint start)
 {
     const Schedule *s = w->b->schedule;
     guint32 *first = g_new0(guint32, step_n_wires(s));
-    const StepClass *any = class_of(w->b, start);
     for (guint i = 0; i + 1 < s->n_replicas * s->n_stages; i++) {
         guint from = start + s->rank_of[i], to = start + s->rank_of[i + 1];
         if (from == to || (i + 1) % s->n_stages == 0)
             continue;
-        gboolean local = g_array_index(any->boundary_local, gboolean, i);
         for (guint back = 0; back < 2; back++) {
-            guint32 id = sim_engine_add_meetings(w->engine, 2, s->params.microbatches);
-            first[2 * i + back] = id;
+            guint wire = 2 * i + back;
+            first[wire] = sim_engine_add_meetings(w->engine, 2, s->params.microbatches);
             if (w->b->p2p != PLAN_P2P_IDEAL)
-                use_wire(w, back ? to : from, back ? from : to, id, local);
+                use_wire(w, wire, back ? to : from, back ? from : to, first[wire]);
         }
     }
     return first;
+}
+
+/* Copies from and to the host: a meeting of the rank's own for each direction. Where GPUs have no other port than PCIe,
+ * it is that one. */
+static void
+bind_copies(Wiring *w, guint i, guint32 *ports)
+{
+    const StepLinks *links = &w->b->links[i];
+    double most = net_nvlink_capacity_Bps(w->b->net) / (double)w->b->plan->system->pcie_Bps;
+    ports[STEP_PORT_H2D] = ports[STEP_PORT_D2H] = w->alone;
+    if (!w->b->copies)
+        return;
+    guint32 meeting = sim_engine_add_meetings(w->engine, 1, 2);
+    ports[STEP_PORT_H2D] = meeting + STEP_IN;
+    ports[STEP_PORT_D2H] = meeting + STEP_OUT;
+    for (guint direction = STEP_OUT; direction <= STEP_IN; direction++)
+        if (links->pcie[direction] != STEP_NO_RESOURCE)
+            sim_engine_use(w->engine, meeting + direction, 1, links->pcie[direction],
+                           STEP_LOAD_COPY, 1);
+        else
+            sim_engine_use(w->engine, meeting + direction, 1, links->nvlink[direction].id,
+                           STEP_LOAD_COPY, MIN(most, 1));
 }
 
 static void
@@ -305,13 +396,14 @@ add_rank(Wiring *w, guint i, const guint32 *wires)
     const Schedule *s = w->b->schedule;
     guint pp_rank = class_of(w->b, i)->pp_rank;
     g_autofree guint32 *ports = g_new0(guint32, step_n_ports(s));
-    for (guint port = 0; port < STEP_PORT_WIRES; port++) {
+    for (guint port = 0; port < STEP_N_GROUP_PORTS; port++) {
         gboolean many =
             has_port(w->b, port, pp_rank) && shape_of(class_of(w->b, i), port).ranks > 1;
         ports[port] =
             many ? g_array_index(w->groups, Group, group_index(w, port, rank_of(w->b, i))).meeting
                  : w->alone;
     }
+    bind_copies(w, i, ports);
     step_bind_wires(s, pp_rank, wires, ports);
     guint class = g_array_index(w->b->ranks, StepRank, i).class;
     const StepLowered *lowered = g_ptr_array_index(w->b->lowered, class);
@@ -319,43 +411,69 @@ add_rank(Wiring *w, guint i, const guint32 *wires)
     g_assert(id == i);
 }
 
-/* What the result asks for. */
+/* The ports of ranks: after NICs, for the sake of nothing but the order of ids. */
 static void
-add_links(Wiring *w)
+add_ports(Wiring *w)
 {
-    guint pp = (guint)w->b->plan->spec.pp;
-    w->b->links = g_new0(StepLinks, pp);
-    for (guint i = 0; i < pp; i++) {
-        guint nic = nic_index(w, rank_of(w->b, i));
-        w->b->links[i] = (StepLinks){
-            .nvlink = w->nvlink[2 * i + OUT],
-            .nvlink_rest = sim_engine_add_resource(w->engine, UNLIMITED),
-            .nic = resource_of(w, nic, OUT),
-            .nic_rest = resource_of(w, nic, REST),
-        };
+    StepBuild *b = w->b;
+    g_autofree gboolean *known = g_new0(gboolean, b->classes->len);
+    gboolean only = b->plan->system->link == CLUSTER_LINK_PCIE;
+    b->links = g_new0(StepLinks, b->ranks->len);
+    for (guint i = 0; i < b->ranks->len; i++) {
+        guint class = g_array_index(b->ranks, StepRank, i).class, nic = nic_index(w, i);
+        gboolean counted = i < (guint)b->plan->spec.pp || !known[class];
+        known[class] = TRUE;
+        for (guint direction = STEP_OUT; direction <= STEP_IN; direction++) {
+            StepLinks *links = &b->links[i];
+            links->nvlink[direction] = (StepResource){
+                add_resource(w, net_nvlink_capacity_Bps(b->net),
+                             only ? STEP_LINK_PCIE : STEP_LINK_NVLINK),
+                counted ? sim_engine_add_resource(w->engine, UNLIMITED) : STEP_NO_RESOURCE,
+            };
+            links->nic[direction] = g_array_index(w->nic, StepResource, 2 * nic + direction);
+            links->pcie[direction] =
+                b->copies && !only
+                    ? add_resource(w, (double)b->plan->system->pcie_Bps, STEP_LINK_PCIE)
+                    : STEP_NO_RESOURCE;
+        }
     }
 }
 
-SimEngine *
-step_engine_new(StepBuild *b)
+static Wiring
+wiring_new(StepBuild *b)
 {
-    Wiring w = {
+    SimEngine *engine = sim_engine_new();
+    return (Wiring){
         .b = b,
-        .engine = sim_engine_new(),
+        .engine = engine,
+        .links = step_link_uses_new(b, engine),
         .nics = g_hash_table_new(NULL, NULL),
-        .nic_resource = g_array_new(FALSE, FALSE, sizeof(guint32)),
+        .nic = g_array_new(FALSE, FALSE, sizeof(StepResource)),
         .stages = g_hash_table_new(NULL, NULL),
         .behind = g_array_new(FALSE, TRUE, sizeof(guint32)),
         .places = g_hash_table_new(NULL, NULL),
         .groups = g_array_new(FALSE, TRUE, sizeof(Group)),
         .loaded = g_hash_table_new(NULL, NULL),
-        .nvlink = g_new(guint32, (gsize)b->ranks->len * 2),
     };
-    double capacity = net_nvlink_capacity_Bps(b->net);
-    for (guint i = 0; i < b->ranks->len * 2; i++)
-        w.nvlink[i] = sim_engine_add_resource(w.engine, capacity);
+}
+
+static void
+wiring_clear(Wiring *w)
+{
+    GHashTable *const tables[] = {w->nics, w->stages, w->places, w->loaded};
+    for (guint i = 0; i < G_N_ELEMENTS(tables); i++)
+        g_hash_table_unref(tables[i]);
+    g_array_unref(w->nic);
+    g_array_unref(w->behind);
+    g_array_unref(w->groups);
+}
+
+SimEngine *
+step_engine_new(StepBuild *b)
+{
+    Wiring w = wiring_new(b);
     count_members(&w);
-    add_links(&w);
+    add_ports(&w);
     use_groups(&w);
     g_autofree guint32 *wires = NULL;
     for (guint i = 0; i < b->ranks->len; i++) {
@@ -365,12 +483,7 @@ step_engine_new(StepBuild *b)
         }
         add_rank(&w, i, wires);
     }
-    GHashTable *const tables[] = {w.nics, w.stages, w.places, w.loaded};
-    for (guint i = 0; i < G_N_ELEMENTS(tables); i++)
-        g_hash_table_unref(tables[i]);
-    g_array_unref(w.nic_resource);
-    g_array_unref(w.behind);
-    g_array_unref(w.groups);
-    g_free(w.nvlink);
+    step_link_uses_end(w.links);
+    wiring_clear(&w);
     return w.engine;
 }

@@ -1,4 +1,6 @@
 libdtsim_a_SOURCES += \
+	%D%/background.c \
+	%D%/background.h \
 	%D%/blame.c \
 	%D%/blame.h \
 	%D%/build.h \
@@ -8,12 +10,18 @@ libdtsim_a_SOURCES += \
 	%D%/disturb.c \
 	%D%/disturb.h \
 	%D%/engine.c \
+	%D%/fabric.c \
+	%D%/fabric.h \
 	%D%/faults.c \
 	%D%/faults.h \
 	%D%/finish.c \
 	%D%/gather.c \
 	%D%/gradient.c \
 	%D%/interference.c \
+	%D%/link_census.c \
+	%D%/link_report.c \
+	%D%/links.c \
+	%D%/links.h \
 	%D%/lower.c \
 	%D%/lower.h \
 	%D%/memory.c \
@@ -26,6 +34,7 @@ libdtsim_a_SOURCES += \
 	%D%/pair.c \
 	%D%/path.c \
 	%D%/piece.c \
+	%D%/press.c \
 	%D%/price.c \
 	%D%/program.c \
 	%D%/result.c \

@@ -24,22 +24,19 @@ gpus_of_node(const StepBuild *b)
 }
 
 static guint
-add_transfer(StepBuild *b, SimTemplate *t, const char *name, guint slot, double bytes, double Bps)
-{
-    g_assert(Bps > 0);
-    return sim_template_add(t, slot, step_work(1e9 * bytes / Bps),
-                            step_tag(b, name, STEP_HOST, COST_MODELLED, TRANSFER_ERROR, FALSE));
-}
-
-static guint
 add_pcie(StepBuild *b, SimTemplate *t, const char *name, guint slot, double bytes)
 {
     double ns = 1e9 * bytes / (double)b->plan->system->pcie_Bps;
     SimWork work = step_work(ns);
+    work.load[STEP_LOAD_COPY] = bytes;
     /* read or written once, where copies between GPUs are both */
     work.kind = step_traffic_kind(b, STEP_HOST, COST_TRAFFIC_COPY, 0, bytes / 2, ns);
-    return sim_template_add(t, slot, work,
-                            step_tag(b, name, STEP_HOST, COST_MODELLED, TRANSFER_ERROR, FALSE));
+    guint op = sim_template_add(
+        t, slot, work, step_tag(b, name, STEP_HOST, COST_MODELLED, TRANSFER_ERROR, FALSE));
+    sim_template_join(t, op, SIM_JOIN_ALL, slot == STEP_SLOT_H2D ? STEP_PORT_H2D : STEP_PORT_D2H,
+                      FALSE);
+    b->copies = TRUE;
+    return op;
 }
 
 static guint
@@ -47,7 +44,9 @@ add_nvme(StepBuild *b, SimTemplate *t, const char *name, double bytes, gboolean 
 {
     const ClusterSystem *system = b->plan->system;
     gint64 Bps = write ? system->nvme_write_Bps : system->nvme_read_Bps;
-    return add_transfer(b, t, name, STEP_SLOT_NVME, bytes, (double)Bps / gpus_of_node(b));
+    g_assert(Bps > 0);
+    return sim_template_add(t, STEP_SLOT_NVME, step_work(1e9 * bytes / ((double)Bps / gpus_of_node(b))),
+                            step_tag(b, name, STEP_HOST, COST_MODELLED, TRANSFER_ERROR, FALSE));
 }
 
 static void

@@ -72,7 +72,7 @@ step_add_memory(StepBuild *b, SimTemplate *t, const char *name, StepKind kind,
                             step_tag(b, name, kind, time.basis, time.error_frac, pipeline));
 }
 
-/* A collective's work and tag. */
+/* A collective's work and tag. Links above NICs and ports see what sharing works with, as these do. */
 static SimWork
 net_work(NetTime time)
 {
@@ -81,6 +81,19 @@ net_work(NetTime time)
     work.load[NET_LOAD_NIC] = time.nic_bytes - time.nic_rest_bytes;
     work.load[NET_LOAD_NVLINK_REST] = time.nvlink_rest_bytes;
     work.load[NET_LOAD_NIC_REST] = time.nic_rest_bytes;
+    work.load[NET_LOAD_FABRIC + time.pattern] = work.load[NET_LOAD_NIC];
+    work.load[NET_LOAD_NODE + time.pattern] = work.load[NET_LOAD_NVLINK];
+    return work;
+}
+
+/* Of a group that meets at a port, which engine.c has to know the patterns of. */
+static SimWork
+port_work(StepBuild *b, guint port, NetTime time)
+{
+    SimWork work = net_work(time);
+    for (guint load = 0; load < NET_N_LOADS; load++)
+        if (work.load[load] > 0)
+            b->port_loads[port] |= 1u << load;
     return work;
 }
 
@@ -103,7 +116,7 @@ step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKind kin
     NetTime time = net_collective(b->net, op, group, bytes);
     StepTransfer transfer = {op, group.ranks, (double)bytes,
                              net_ring_bytes(op, group.ranks, (double)bytes)};
-    SimWork work = net_work(time);
+    SimWork work = port_work(b, port, time);
     work.kind = step_net_kind(b, kind, op, &group, &time);
     guint index =
         sim_template_add(t, slot, work, net_tag(b, name, kind, time, pipeline, transfer));
@@ -206,7 +219,7 @@ price_collective(StepBuild *b, const StepClass *class, const LlmOp *op, StepPric
     priced->absent = group.ranks == 1;
     if (b->plan->spec.tp_overlap && op->collective.group == LLM_GROUP_TP && !copied)
         time.channels = USER_BUFFER_SMS;
-    priced->work = net_work(time);
+    priced->work = port_work(b, priced->port, time);
     priced->work.kind = step_net_kind(b, streams[op->stream].kind, op->collective.op, &group, &time);
     priced->tag = net_tag(b, op->name, streams[op->stream].kind, time, TRUE, transfer);
 }

@@ -34,26 +34,12 @@ measure_rank(const StepBuild *b, SimEngine *engine, guint i, StepStage *stage)
     stage->backward_ns /= MAX(count[1], 1);
 }
 
-/* NICs are dealt out to GPUs in blocks, or GPUs to NICs: an even share of the one. */
-static double
-nics_of_gpu(const StepBuild *b, guint i)
-{
-    const ClusterSystem *s = b->plan->system;
-    const StepRank *rank = &g_array_index(b->ranks, StepRank, i);
-    if (s->nics_per_node > s->gpus_per_node)
-        return (double)(s->nics_per_node / s->gpus_per_node);
-    return 1.0 / g_array_index(b->classes, StepClass, rank->class).card_stages->len;
-}
-
 static void
 measure_links(const StepBuild *b, const SimEngine *engine, guint i, StepStage *stage)
 {
     const StepLinks *links = &b->links[i];
-    stage->nvlink_bytes = sim_engine_resource_load(engine, links->nvlink) +
-                          sim_engine_resource_load(engine, links->nvlink_rest);
-    stage->nic_bytes = sim_engine_resource_load(engine, links->nic) +
-                       sim_engine_resource_load(engine, links->nic_rest);
-    stage->nic_bytes *= nics_of_gpu(b, i);
+    stage->nvlink_bytes = step_resource_bytes(engine, &links->nvlink[STEP_OUT]);
+    stage->nic_bytes = step_resource_bytes(engine, &links->nic[STEP_OUT]) * step_nics_of(b, i);
 }
 
 static void
@@ -181,6 +167,7 @@ step_collect(StepBuild *b, SimEngine *engine, const StepOptions *options)
     if (b->schedule->asynchronous)
         steady_pipeline(r);
     step_breakdown(b, engine, r);
+    step_report_links(b, engine, r);
     step_memory(b, r, options);
     r->model_flops = llm_flops_per_token(b->plan->shape, b->plan->spec.seq, options->convention) *
                      (double)b->plan->tokens;
@@ -200,6 +187,7 @@ step_result_free(StepResult *r)
     if (!r)
         return;
     g_clear_pointer(&r->stages, g_array_unref);
+    g_clear_pointer(&r->links, g_array_unref);
     g_clear_pointer(&r->time_why, why_free);
     g_free(r);
 }

@@ -76,6 +76,9 @@ step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const 
         .ops = g_array_new(FALSE, TRUE, sizeof(StepOp)),
         .effects = g_array_new(FALSE, TRUE, sizeof(StepEffect)),
         .transfers = g_array_new(FALSE, TRUE, sizeof(StepTransfer)),
+        .fabric = step_fabric_new(plan),
+        .fabric_links = g_array_new(FALSE, FALSE, sizeof(StepFabricLink)),
+        .link_parts = g_array_new(FALSE, FALSE, sizeof(StepLinkPart)),
         .classes = g_array_new(FALSE, TRUE, sizeof(StepClass)),
         .ranks = g_array_new(FALSE, TRUE, sizeof(StepRank)),
         .templates = g_ptr_array_new_with_free_func((GDestroyNotify)sim_template_free),
@@ -98,6 +101,9 @@ step_build_clear(StepBuild *b)
     step_memory_log_free(b->memory);
     step_busy_log_free(b->busy);
     g_free(b->links);
+    g_array_unref(b->fabric_links);
+    g_array_unref(b->link_parts);
+    step_fabric_free(b->fabric);
     g_array_unref(b->classes);
     g_array_unref(b->ranks);
     g_ptr_array_unref(b->lowered);
@@ -143,6 +149,9 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
     g_assert(schedule->params.microbatches == (guint)plan->spec.microbatches);
     for (guint s = 0; s < schedule->n_stages; s++)
         g_assert(schedule->rank_of[s] == plan->rank_of[s]);
+    StepBackground background;
+    if (!step_background_parse(options->background, &background, error))
+        return NULL;
     StepBuild b;
     step_build_init(&b, plan, schedule, cost, net);
     step_build_as(&b, options);
