@@ -186,6 +186,10 @@ cli_inputs_spec(const CliInputs *in, const ClusterSystem *system, PlanSpec *ret_
         spec.schedule = in->schedule;
     else if (spec.vpp > 1)
         spec.schedule = plan_runs_pytorch(&spec) ? "interleaved_torch" : "interleaved";
+    if (system->described_nodes > 0 && !cli_inputs_is_given(in, "gpus") &&
+        !cli_inputs_is_given(in, "nodes") && !cli_inputs_is_given(in, "dp") &&
+        in->hostfile == NULL)
+        spec.gpus = system->described_nodes * system->gpus_per_node;
     if (in->nodes > 0) {
         gint64 gpus = in->nodes * system->gpus_per_node;
         if (spec.gpus > 0 && spec.gpus != gpus) {
@@ -206,6 +210,7 @@ cli_inputs_step_options(const CliInputs *in)
 {
     StepOptions options = {0};
     options.all_ranks = in->ranks == 1;
+    options.background = in->background;
     options.convention = (LlmFlopsConvention)in->flops;
     cli_noise_apply(in, &options);
     return options;

@@ -1,6 +1,7 @@
 ## Sources of the layer cluster.
 libdtsim_a_SOURCES += \
 	%D%/clos.c %D%/clos.h \
+	%D%/description.c %D%/description.h %D%/description_gpus.c \
 	%D%/dtype.c \
 	%D%/error.h \
 	%D%/fabric_dragonfly.c %D%/fabric_fat_tree.c %D%/fabric_ideal.c %D%/fabric_rail.c %D%/fabric_torus.c \

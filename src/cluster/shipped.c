@@ -13,8 +13,8 @@
 #define SYSTEMS_FOLDER "calib/systems"
 #define CONF_NAME "system.conf"
 
-static gboolean
-has_conf(const char *directory)
+gboolean
+cluster_shipped_is_folder(const char *directory)
 {
     g_autofree char *path = g_build_filename(directory, CONF_NAME, NULL);
     return g_file_test(path, G_FILE_TEST_IS_REGULAR);
@@ -34,7 +34,7 @@ cluster_system_names(void)
     g_autoptr(GDir) dir = folder ? g_dir_open(folder, 0, NULL) : NULL;
     for (const char *entry; dir && (entry = g_dir_read_name(dir)) != NULL;) {
         g_autofree char *directory = g_build_filename(folder, entry, NULL);
-        if (has_conf(directory))
+        if (cluster_shipped_is_folder(directory))
             g_ptr_array_add(names, g_strdup(entry));
     }
     /* The folder's own order is the file system's: sort, so that output never depends on it. */
@@ -46,7 +46,7 @@ cluster_system_names(void)
 static char *
 find_path(const char *path, GError **error)
 {
-    if (has_conf(path))
+    if (cluster_shipped_is_folder(path))
         return g_strdup(path);
     g_autofree char *base = g_path_get_basename(path);
     if (g_str_equal(base, CONF_NAME) && g_file_test(path, G_FILE_TEST_IS_REGULAR))
@@ -77,12 +77,12 @@ char *
 cluster_shipped_find(const char *name_or_directory, GError **error)
 {
     const char *name = name_or_directory;
-    if (strchr(name, G_DIR_SEPARATOR) || has_conf(name))
+    if (strchr(name, G_DIR_SEPARATOR) || cluster_shipped_is_folder(name))
         return find_path(name, error);
     if (*name && !g_str_equal(name, ".") && !g_str_equal(name, "..")) {
         g_autofree char *relative = g_build_filename(SYSTEMS_FOLDER, name, NULL);
         g_autofree char *directory = conf_datadir_find(relative);
-        if (directory && has_conf(directory))
+        if (directory && cluster_shipped_is_folder(directory))
             return g_steal_pointer(&directory);
     }
     g_auto(GStrv) names = cluster_system_names();

@@ -7,3 +7,5 @@
  * '/' or that names a folder with a system.conf is a path (the path of the system.conf itself will
  * do too). */
 char *cluster_shipped_find(const char *name_or_directory, GError **error);
+/* Whether the folder holds a system.conf. */
+gboolean cluster_shipped_is_folder(const char *directory);

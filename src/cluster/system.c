@@ -4,6 +4,7 @@
 
 #include "cluster/system.h"
 
+#include "cluster/description.h"
 #include "cluster/error.h"
 #include "cluster/read.h"
 #include "cluster/shipped.h"
@@ -228,9 +229,50 @@ cluster_system_parse(const char *name, const char *text, const char *const *over
     return s;
 }
 
+/* Over PCIe GPUs reach each other at what the host link achieves. */
+static void
+add_pcie_rate(const char *directory, GPtrArray *set)
+{
+    if (!g_ptr_array_find_with_equal_func(set, "node.link=pcie", g_str_equal, NULL))
+        return;
+    g_autoptr(ClusterSystem) base = load_directory(directory, NULL, NULL);
+    g_autofree char *rate = base ? units_format_exact(UNITS_RATE, base->pcie_Bps) : NULL;
+    if (rate == NULL)
+        return;
+    g_ptr_array_add(set, g_strdup_printf("node.nvlink-rate=%s", rate));
+    g_ptr_array_add(set, g_strdup("node.nvlink-efficiency=1"));
+}
+
+static ClusterSystem *
+load_description(const char *text, const char *const *overrides, GError **error)
+{
+    g_autoptr(ClusterDescription) described = cluster_description_parse(text, error);
+    g_autofree char *directory = described ? cluster_shipped_find(described->base, error) : NULL;
+    if (!directory)
+        return NULL;
+    g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; described->set[i]; i++)
+        g_ptr_array_add(set, g_strdup(described->set[i]));
+    add_pcie_rate(directory, set);
+    for (guint i = 0; overrides && overrides[i]; i++)
+        g_ptr_array_add(set, g_strdup(overrides[i]));
+    g_ptr_array_add(set, NULL);
+    ClusterSystem *s = load_directory(directory, (const char *const *)set->pdata, error);
+    if (!s) {
+        g_prefix_error(error, "system '%s': ", text);
+        return NULL;
+    }
+    g_free(s->name);
+    s->name = g_strdup(text);
+    s->described_nodes = described->n_nodes;
+    return s;
+}
+
 ClusterSystem *
 cluster_system_load(const char *name_or_directory, const char *const *overrides, GError **error)
 {
+    if (cluster_is_description(name_or_directory) && !cluster_shipped_is_folder(name_or_directory))
+        return load_description(name_or_directory, overrides, error);
     g_autofree char *directory = cluster_shipped_find(name_or_directory, error);
     return directory ? load_directory(directory, overrides, error) : NULL;
 }

@@ -103,7 +103,7 @@ typedef struct {
 
 /* `name_or_directory`: a shipped name or a path that has a '/' or holds system.conf. `overrides`:
  * NULL or NULL-terminated "section.key=value". Data are searched in $DTSIM_DATA, the build tree,
- * then the installed place (conf/datadir.h). Unknown name: error with a hint and the list. */
+ * then the installed place (conf/datadir.h). Or a machine in one line (cluster/description.h). Unknown name: error with a hint and the list. */
 ClusterSystem *cluster_system_load(const char *name_or_directory, const char *const *overrides,
                                    GError **error);
 /* The same from the text of a system.conf; `name` serves messages and as the system's name. It has
