@@ -39,6 +39,7 @@ cli_inputs_free(CliInputs *in)
     g_free(in->expert_histogram);
     g_free(in->rank_order);
     g_free(in->allocation);
+    g_free(in->background);
     g_free(in->hostfile);
     g_free(in->hostfile_text);
     g_free(in->gpu_spread);

@@ -22,6 +22,7 @@ typedef struct {
     char *model, *system, *schedule, *placement, *stage_layers, *layout; /* NULL: not given */
     char *recompute_modules, *recompute_stages, *expert_histogram;
     char *rank_order, *allocation, *hostfile;
+    char *background; /* NULL: nothing */
     char *hostfile_text; /* of that file, read when it was given */
     gint64 nodes; /* 0: not given */
     gboolean fsdp, tp_pp_dp;

@@ -25,6 +25,8 @@ static const CliOption machine_options[] = {
     CLI_COUNT("nodes", nodes, 1, CLI_MANY, "Nodes in all, instead of --gpus"),
     CLI_CHOICE("flops", flops, conventions, "HOW", "FLOPs convention of MFU (default: megatron)"),
     CLI_CHOICE("ranks", ranks, rank_choices, "WHICH", "symmetric: one of each kind; or all"),
+    CLI_TEXT("background", background, "LINK=N%,...",
+             "What others put on the links: nic=30%,leaf=50%"),
 };
 
 static const CliOption plan_options[] = {
