@@ -1,4 +1,5 @@
 nobase_dist_pkgdata_DATA += \
+	traces/network/nccl.csv \
 	traces/published/bigscience_a100.csv \
 	traces/published/korthikanti_selective_recompute.csv \
 	traces/published/megatron_lm.csv \
