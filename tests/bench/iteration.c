@@ -72,5 +72,10 @@ main(void)
     bench("Llama 3 405B TP8 PP16 DP128 M=32 (16384 GPUs)",
           "--model llama3-405b --system dgx-h100 --tp 8 --pp 16 --dp 128 --microbatches 32 "
           "--stage-layers 7,8,8,8,8,8,8,8,8,8,8,8,8,8,8,7");
+    bench("the same, M=16, racks of 2, pods of 192 racks, 7:1",
+          "--model llama3-405b --system dgx-h100 --tp 8 --pp 16 --dp 128 --microbatches 16 "
+          "--stage-layers 7,8,8,8,8,8,8,8,8,8,8,8,8,8,8,7 --set fabric.kind=fat-tree "
+          "--set fabric.levels=3 --set fabric.leaf-nodes=2 --set fabric.pod-leaves=192 "
+          "--set fabric.spine-oversubscription=7:1");
     return 0;
 }

@@ -13,3 +13,6 @@ UNIT_TESTS += \
 	%D%/step-volumes
 EXTRA_DIST += %D%/step-expect.h %D%/step-fixture.h %D%/step-record.h
 BENCHES += tests/bench/iteration
+UNIT_TESTS += %D%/step-contention
+GOLDEN_TESTS += tests/golden/contention.golden
+EXTRA_DIST += tests/data/network/system.conf
