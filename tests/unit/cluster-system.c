@@ -90,6 +90,37 @@ test_host(void)
     }
 }
 
+/* Keys above ports and cards: what they are where nothing is said, and in words of their own. */
+static void
+test_fabric(void)
+{
+    g_autoptr(GError) error = NULL;
+    const char *set[] = {"nccl.algo=Ring, NVLSTree", "nccl.proto=LL,Simple",
+                         "nccl.version=2.18.3",      "gpu.overlap=off",
+                         "nic.gpudirect=no",         "nccl.pxn=no",
+                         "fabric.spreading=hashed",  NULL};
+    g_autoptr(ClusterSystem) s = cluster_system_parse("tiny", tiny, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(s->fabric, ==, CLUSTER_FABRIC_FAT_TREE);
+    g_assert_cmpint(s->leaf_nodes, ==, 16); /* 32 ports below a leaf switch, 2 cards a node */
+    g_assert_cmpint(s->uplinks, ==, 16);    /* at 2:1 */
+    g_assert_cmpuint(s->levels, ==, 2);
+    g_assert_cmpuint(s->nccl_version, ==, 22700);
+    g_assert_cmpint(s->pcie_switch_Bps, ==, s->pcie_Bps);
+    g_assert_true(s->pxn && s->gpudirect && !s->sharp && !s->hashed && !s->overlap_off);
+    g_assert_true(cluster_list_allows(s->nccl_algo, "pat"));
+    g_autoptr(ClusterSystem) narrow = cluster_system_parse("tiny", tiny, set, &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(narrow->nccl_version, ==, 21800);
+    g_assert_cmpstr(narrow->nccl_algo, ==, "ring,nvlstree");
+    g_assert_true(cluster_list_allows(narrow->nccl_algo, "ring"));
+    g_assert_false(cluster_list_allows(narrow->nccl_algo, "nvls"));
+    g_assert_false(cluster_list_allows(narrow->nccl_algo, "tree"));
+    g_assert_true(cluster_list_allows(narrow->nccl_proto, "simple"));
+    g_assert_false(cluster_list_allows(narrow->nccl_proto, "ll128"));
+    g_assert_true(!narrow->pxn && !narrow->gpudirect && narrow->hashed && narrow->overlap_off);
+}
+
 static void
 test_override(void)
 {
@@ -133,6 +164,28 @@ static const struct {
     {"host.nvme-read=5GBps", "tiny: [host] nvme-write: drives are both read and written"},
     {"host.nvme-write=5GBps", "tiny: [host] nvme-read: drives are both read and written"},
     {"node.gpus=2000", "up to 1024"},
+    {"node.hosts=3", "tiny: [node] hosts: GPUs cannot be dealt out evenly"},
+    {"node.sockets=3", "tiny: [node] sockets: GPUs cannot be dealt out evenly"},
+    {"node.pcie-switch-gpus=3", "pcie-switch-gpus: GPUs of a socket cannot be dealt out"},
+    {"node.socket-rate=0GBps", "socket-rate: must be more than 0"},
+    {"node.mesh=0-1:1", "tiny: [node] mesh: GPU 0 does not reach GPU 2 over one other"},
+    {"node.mesh=0-4:1", "'0-4:1' does not name two GPUs of the node"},
+    {"node.mesh=0-1:1 1-0:1", "'1-0:1' names a pair a second time"},
+    {"node.mesh=0-1:99", "'0-1:99' has no number of links from 1 to 18"},
+    {"node.mesh=0=1", "'0=1' is no pair of GPUs"},
+    {"fabric.kind=cube", "ideal, rail, fat-tree, dragonfly, torus"},
+    {"fabric.kind=ideal", "contradicts kind = ideal"},
+    {"fabric.kind=torus", "tiny: [fabric] dimensions: '' is no size of a torus"},
+    {"fabric.dimensions=4x4", "belongs to a torus"},
+    {"fabric.levels=4", "tiny: [fabric] levels: '4' is not from 2 to 3"},
+    {"fabric.spine-oversubscription=2", "needs a third level of switches"},
+    {"fabric.rail-optimised=yes", "unknown key; keys are kind, "},
+    {"nccl.version=3.1", "tiny: [nccl] version: '3.1' is no version"},
+    {"nccl.version=2", "is no version"},
+    {"nccl.algo=ring,star", "tiny: [nccl] algo: 'star' is none; write some of ring, tree"},
+    {"nccl.proto=LL256", "'ll256' is none; write some of ll, ll128, simple"},
+    {"nccl.channels=65", "channels: more than 64"},
+    {"gpu.overlap=guessed", "measured, off"},
     {"node.link=token-ring", "nvswitch"},
 };
 
@@ -205,6 +258,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/cluster/system/reads-every-key", test_reads);
     g_test_add_func("/cluster/system/host-memory-and-drives", test_host);
+    g_test_add_func("/cluster/system/fabric-and-nccl", test_fabric);
     g_test_add_func("/cluster/system/overrides-are-checked-and-print-back", test_override);
     g_test_add_func("/cluster/system/says-what-is-wrong", test_complains);
     g_test_add_func("/cluster/system/ships-machines-in-order", test_shipped);

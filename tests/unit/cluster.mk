@@ -1,5 +1,7 @@
 ## Tests of the layer cluster.
-UNIT_TESTS += %D%/cluster-dtype %D%/cluster-placement %D%/cluster-system
-FUZZ_TARGETS += tests/fuzz/cluster-system
+UNIT_TESTS += %D%/cluster-description %D%/cluster-dtype %D%/cluster-placement %D%/cluster-system \
+	%D%/cluster-topology
+FUZZ_TARGETS += tests/fuzz/cluster-description tests/fuzz/cluster-system
+EXTRA_DIST += %D%/cluster-machine.h
 UNIT_TESTS += %D%/cluster-hostfile
 FUZZ_TARGETS += tests/fuzz/cluster-hostfile

@@ -4,3 +4,4 @@ UNIT_TESTS += %D%/net-algorithm %D%/net-book %D%/net-choice %D%/net-collective %
 UNIT_TESTS += %D%/net-nccl-tests
 FUZZ_TARGETS += tests/fuzz/net-rows
 FUZZ_TARGETS += tests/fuzz/net-nccl-tests
+UNIT_TESTS += %D%/net-routes
