@@ -170,9 +170,9 @@ read_rack(Reader *r, GError **error)
     if (!is_count(word(r) + 3, 1024, &of_rack) || of_rack % r->gpus ||
         (guint64)r->nodes * r->gpus % of_rack)
         return complain(r, error,
-                        "'%s' is no number of GPUs that hosts of %u fill, or %u hosts do not fill "
-                        "such racks; write for example '18 x 4 gb200 nvl72'",
-                        word(r), r->gpus, r->nodes);
+                        "'%s': %u hosts of %u GPUs do not fill such racks; write for example '18 x "
+                        "4 gb200 nvl72'",
+                        word(r), r->nodes, r->gpus);
     r->hosts = of_rack / r->gpus;
     r->at++;
     return TRUE;

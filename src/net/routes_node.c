@@ -6,6 +6,8 @@
 #include "cluster/mesh.h"
 #include "net/mesh_rings.h"
 
+#include <string.h>
+
 static void
 add_flow(const ClusterTopology *t, guint from, guint to, double bytes, double *load)
 {
@@ -44,35 +46,50 @@ add_each_to_each(const ClusterTopology *t, const guint *slots, guint n, double *
                 add_flow(t, slots[i], slots[j], 1.0 / (n - 1), load);
 }
 
+/* Rings of the node before: nodes mostly take part with the same GPUs. */
+typedef struct {
+    guint8 *mesh; /* as cluster_mesh_parse gives it; NULL: no mesh */
+    guint8 width[64];
+    guint n;
+    NetMeshRings rings;
+} Mesh;
+
 /* FALSE: the mesh closes no ring over these members. */
 static gboolean
-add_mesh_rings(const ClusterTopology *t, const guint *slots, guint n, double *load)
+add_mesh_rings(const ClusterTopology *t, Mesh *mesh, const guint *slots, guint n, double *load)
 {
     const ClusterSystem *system = cluster_topology_system(t);
-    if (n < 3 || n > 8)
+    if (mesh->mesh == NULL || n < 3 || n > 8)
         return FALSE;
-    guint gpus = (guint)system->gpus_per_node;
-    g_autofree guint8 *mesh = cluster_mesh_parse(system->mesh, gpus, NULL);
     guint8 width[64];
     for (guint i = 0; i < n * n; i++)
-        width[i] = mesh[cluster_local_of(system, slots[i / n]) * gpus +
-                        cluster_local_of(system, slots[i % n])];
-    NetMeshRings rings = net_mesh_rings(width, n);
-    double each = 1.0 / (2.0 * MAX(rings.n_rings, 1));
-    for (guint r = 0; r < rings.n_rings; r++) {
+        width[i] = mesh->mesh[cluster_local_of(system, slots[i / n]) * system->gpus_per_node +
+                              cluster_local_of(system, slots[i % n])];
+    if (mesh->n != n || memcmp(mesh->width, width, (gsize)n * n) != 0) {
+        mesh->rings = net_mesh_rings(width, n);
+        mesh->n = n;
+        memcpy(mesh->width, width, (gsize)n * n);
+    }
+    const NetMeshRings *rings = &mesh->rings;
+    double each = 1.0 / (2.0 * MAX(rings->n_rings, 1));
+    for (guint r = 0; r < rings->n_rings; r++) {
         for (guint i = 0; i < n; i++) {
-            guint a = slots[rings.order[r][i]], b = slots[rings.order[r][(i + 1) % n]];
+            guint a = slots[rings->order[r][i]], b = slots[rings->order[r][(i + 1) % n]];
             add_flow(t, a, b, each, load);
             add_flow(t, b, a, each, load);
         }
     }
-    return rings.n_rings > 0;
+    return rings->n_rings > 0;
 }
 
 void
 net_routes_in_node(const ClusterTopology *t, const NetMembers *m, NetPattern pattern, double *load)
 {
-    gboolean mesh = cluster_topology_system(t)->link == CLUSTER_LINK_MESH;
+    const ClusterSystem *system = cluster_topology_system(t);
+    g_autofree guint8 *links = NULL;
+    if (system->link == CLUSTER_LINK_MESH)
+        links = cluster_mesh_parse(system->mesh, (guint)system->gpus_per_node, NULL);
+    Mesh mesh = {.mesh = links};
     for (guint i = 0; i < m->n_nodes; i++) {
         const guint *slots = m->slots + m->nodes[i].first;
         guint n = m->nodes[i].n;
@@ -80,7 +97,7 @@ net_routes_in_node(const ClusterTopology *t, const NetMembers *m, NetPattern pat
             continue;
         if (pattern == NET_PATTERN_PAIRS || pattern == NET_PATTERN_CROSS)
             add_each_to_each(t, slots, n, load);
-        else if (mesh && add_mesh_rings(t, slots, n, load))
+        else if (add_mesh_rings(t, &mesh, slots, n, load))
             continue; /* a tree's chains are these rings without an edge, and run both ways too */
         else if (pattern == NET_PATTERN_RING)
             add_ring(t, slots, n, load);

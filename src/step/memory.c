@@ -251,20 +251,22 @@ reserved_bytes(const Plan *plan, const StepStage *stage)
     return stage->peak_bytes + (gint64)ceil(MAX(plan->spec.fragmentation, 0.0) * (double)moving);
 }
 
-/* What the ranks of one node keep on their host and its drives, where that is most. */
+/* What the ranks of one host keep in its memory and on its drives, where that is most. */
 static void
 fill_hosts(const Plan *plan, StepResult *r)
 {
-    r->host_limit_bytes = plan->system->host_memory_bytes;
-    g_autofree gint64 *host = g_new0(gint64, plan->n_nodes), *nvme = g_new0(gint64, plan->n_nodes);
+    gint64 hosts = MAX(plan->system->hosts, 1), gpus = plan->system->gpus_per_node / hosts;
+    r->host_limit_bytes = plan->system->host_memory_bytes / hosts;
+    gsize n = (gsize)(plan->n_nodes * hosts);
+    g_autofree gint64 *host = g_new0(gint64, n), *nvme = g_new0(gint64, n);
     for (guint rank = 0; rank < (guint)plan->gpus; rank++) {
-        guint node = cluster_node_of(plan->system, plan_slot(plan, rank));
+        gint64 at = plan_slot(plan, rank) / gpus;
         gint64 pp_rank = plan_place(plan, rank).pp;
         const PlanStaticMemory *fixed = &g_array_index(r->stages, StepStage, pp_rank).fixed;
-        host[node] += fixed->host_bytes;
-        nvme[node] += fixed->nvme_bytes;
-        r->host_bytes = MAX(r->host_bytes, host[node]);
-        r->nvme_bytes = MAX(r->nvme_bytes, nvme[node]);
+        host[at] += fixed->host_bytes;
+        nvme[at] += fixed->nvme_bytes;
+        r->host_bytes = MAX(r->host_bytes, host[at]);
+        r->nvme_bytes = MAX(r->nvme_bytes, nvme[at]);
     }
 }
 

@@ -17,10 +17,13 @@
 
 /* --- parts -------------------------------------------------------------------------------------- */
 
+/* That the rates of a node are for: of several hosts each has its share of them, and its own GPUs. */
 static double
 gpus_of_node(const StepBuild *b)
 {
-    return (double)b->plan->ranks_per_node;
+    const ClusterSystem *system = b->plan->system;
+    gint64 hosts = MAX(system->hosts, 1);
+    return (double)(MIN((gint64)b->plan->ranks_per_node, system->gpus_per_node / hosts) * hosts);
 }
 
 static guint

@@ -3,5 +3,6 @@ UNIT_TESTS += %D%/cluster-description %D%/cluster-dtype %D%/cluster-placement %D
 	%D%/cluster-topology
 FUZZ_TARGETS += tests/fuzz/cluster-description tests/fuzz/cluster-system
 EXTRA_DIST += %D%/cluster-machine.h
+GOLDEN_TESTS += tests/golden/machines.golden
 UNIT_TESTS += %D%/cluster-hostfile
 FUZZ_TARGETS += tests/fuzz/cluster-hostfile

@@ -40,6 +40,27 @@ test_offloaded_optimizer(void)
 }
 
 static void
+test_hosts(void)
+{
+    g_test_summary("a node of four hosts: two GPUs share the memory of theirs, not eight");
+    const char *set[] = {"node.hosts=4", "host.memory=1GB", NULL};
+    Machine m = tiny_new(set);
+    LlmShape shape = shape_dense();
+    PlanSpec spec = spec_of(PLAN_DEEPSPEED, 2, 1);
+    spec.optimizer_device = PLAN_DEVICE_CPU;
+    Run run = run_on(&m, &shape, &spec);
+    double owned = (double)llm_parameters(&shape).total / 8;
+    g_autoptr(GArray) step = ops_of(&run, "host", "host_optimizer");
+    g_assert_cmpuint(step->len, ==, 1);
+    /* 34 bytes a parameter over 100/2 GB/s */
+    g_assert_cmpfloat_with_epsilon((double)(at(step, 0)->end - at(step, 0)->start), owned * 34 / 50,
+                                   1);
+    g_assert_cmpint(m.system->host_memory_bytes, ==, G_GINT64_CONSTANT(4000000000));
+    run_clear(&run);
+    machine_clear(&m);
+}
+
+static void
 test_nvme(void)
 {
     g_test_summary(
@@ -141,6 +162,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/step/offload/offloaded-optimizer", test_offloaded_optimizer);
+    g_test_add_func("/step/offload/hosts-of-a-node", test_hosts);
     g_test_add_func("/step/offload/states-and-parameters-on-drives", test_nvme);
     g_test_add_func("/step/offload/offloaded-activations", test_activations);
     g_test_add_func("/step/offload/pairs-refuse", test_pairs);
