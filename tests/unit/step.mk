@@ -13,6 +13,8 @@ UNIT_TESTS += \
 	%D%/step-volumes
 EXTRA_DIST += %D%/step-expect.h %D%/step-fixture.h %D%/step-record.h
 BENCHES += tests/bench/iteration
+UNIT_TESTS += %D%/step-placement
+GOLDEN_TESTS += tests/golden/placement.golden
 UNIT_TESTS += %D%/step-contention
 GOLDEN_TESTS += tests/golden/contention.golden
 EXTRA_DIST += tests/data/network/system.conf
