@@ -154,6 +154,20 @@ compare_spans(gconstpointer a, gconstpointer b, gpointer data)
     return 0;
 }
 
+/* Rates of links come from system.conf as those of cards and ports do. Where collectives have been seen to do more than
+ * these say, the links above are that much faster too: what fills them alone goes at its own speed. */
+static double
+beyond_conf(const StepBuild *b, ClusterTopoKind kind)
+{
+    const ClusterSystem *s = b->plan->system;
+    gboolean inside = kind == CLUSTER_TOPO_MESH || kind == CLUSTER_TOPO_PCIE_SWITCH ||
+                      kind == CLUSTER_TOPO_SOCKET;
+    double more =
+        inside ? net_nvlink_capacity_Bps(b->net) / ((double)s->nvlink_Bps * s->nvlink_efficiency)
+               : net_nic_capacity_Bps(b->net) / ((double)s->nic_Bps * s->nic_efficiency);
+    return more > 1 + 1e-9 ? more : 1;
+}
+
 static GArray *
 find_spans(const StepLinkUses *uses)
 {
@@ -163,6 +177,7 @@ find_spans(const StepLinkUses *uses)
         for (end = i; end < uses->uses->len && all[end].link == all[i].link; end++)
             continue;
         StepLinkSpan span = {i, end, cluster_topology_link(uses->b->plan->topology, all[i].link)};
+        span.link.Bps *= beyond_conf(uses->b, span.link.kind);
         g_array_append_val(spans, span);
     }
     return spans;
