@@ -244,7 +244,7 @@ step_report_links(const StepBuild *b, const SimEngine *engine, StepResult *r)
                          .bytes = all[i].bytes,
                          .capacity_Bps = all[i].Bps,
                          .busy_ns = all[i].busy_ns,
-                         .utilisation = all[i].shared_bytes / room};
+                         .utilisation = MIN(all[i].shared_bytes / room, 1)};
         g_array_append_val(r->links, link);
     }
 }
