@@ -6,6 +6,8 @@
  * its own counts as alike here: it sends the same bytes, if later than what is taken for its neighbours' (some
  * millionths of an iteration, where GPUs share a card).
  *
+ * Links above cards: what crowds.h says.
+ *
  * Waiting. A rank is late, and those that meet it wait. Ranks meet along axes of the grid: tensor parallel groups
  * along tp, groups of cp, dp and experts along cp and dp (and tp), pipelines within a column. With T, C and D the
  * coordinates of what is simulated so far, all of T x C x D is simulated: then each of these ranks has, on each
@@ -17,6 +19,8 @@
 #include "config.h"
 
 #include "step/columns.h"
+
+#include "step/crowds.h"
 
 guint
 step_column_rank(const StepBuild *b, const StepColumns *columns, guint column, guint pp_rank)
@@ -118,9 +122,18 @@ add_product(StepColumns *columns, GArray *queue)
             add_column(columns, c, queue);
 }
 
+static void
+add_crowds(StepColumns *columns, StepCrowds *crowds, GArray *queue)
+{
+    g_autoptr(GArray) missing = step_crowds_missing(crowds);
+    for (guint i = 0; i < missing->len; i++)
+        add_column(columns, g_array_index(missing, guint, i), queue);
+}
+
 void
 step_columns_close(const StepBuild *b, StepColumns *columns, StepRanks ranks)
 {
+    StepCrowds *crowds = ranks == STEP_RANKS_CLASSES ? step_crowds_new(b, columns) : NULL;
     g_autoptr(GArray) queue = g_array_new(FALSE, FALSE, sizeof(guint));
     for (guint c = 0; c < columns->n; c++)
         if (columns->is_simulated[c])
@@ -129,7 +142,11 @@ step_columns_close(const StepBuild *b, StepColumns *columns, StepRanks ranks)
         guint column = g_array_index(queue, guint, i);
         for (guint r = 0; r < columns->pp && ranks == STEP_RANKS_CLASSES; r++)
             add_neighbours(b, columns, step_column_rank(b, columns, column, r), queue);
+        step_crowds_add(crowds, column);
         if (i + 1 == queue->len)
             add_product(columns, queue);
+        if (i + 1 == queue->len)
+            add_crowds(columns, crowds, queue);
     }
+    step_crowds_free(crowds);
 }

@@ -186,12 +186,17 @@ test_narrow_fabric(void)
     g_test_summary(
         "where links of the fabric bind, columns are told apart, and give what all give");
     Machine m = machine_new("dgx-a100-80g", narrow);
-    for (guint i = 0; i < 2 * G_N_ELEMENTS(how); i++) {
-        LlmShape shape = shape_dense();
-        PlanSpec spec = spec_of(4, 1, 4, 4);
-        spec.allocation = how[i / 2];
-        spec.order = i % 2 ? "tp-pp-dp" : NULL;
-        assert_close(&m, &shape, &spec, (StepOptions){0}, i / 2 == 0 ? 0 : 1e-3, how[i / 2]);
+    for (guint i = 0; i < 3 * G_N_ELEMENTS(how); i++) {
+        LlmShape shape = i % 3 == 2 ? shape_moe() : shape_dense();
+        PlanSpec spec = i % 3 == 2 ? spec_of(2, 1, 8, 4) : spec_of(4, 1, 4, 4);
+        spec.allocation = how[i / 3];
+        spec.order = i % 3 == 1 ? "tp-pp-dp" : NULL;
+        if (i % 3 == 2) { /* replicas in a node, tensor parallel groups and messages over several */
+            spec.ep = 8;
+            spec.etp = 1;
+            spec.order = "ep-dp-tp-cp-pp";
+        }
+        assert_close(&m, &shape, &spec, (StepOptions){0}, i / 3 == 0 ? 0 : 1e-4, how[i / 3]);
     }
     machine_clear(&m);
 }
