@@ -322,6 +322,13 @@ sim_engine_rank_end(const SimEngine *e, guint32 rank)
     return end_ns;
 }
 
+gint64
+sim_engine_slot_end(const SimEngine *e, guint32 rank, guint slot)
+{
+    g_assert(rank < e->n_ranks && slot < e->ranks[rank].program->n_slots);
+    return e->streams[e->ranks[rank].first_stream + slot].free_ns;
+}
+
 void
 sim_engine_call_span(const SimEngine *e, guint32 rank, guint call, gint64 *ret_start_ns,
                      gint64 *ret_end_ns)

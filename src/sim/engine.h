@@ -108,6 +108,8 @@ gint64 sim_engine_now(const SimEngine *e); /* makespan after run */
 guint64 sim_engine_n_events(const SimEngine *e);
 guint64 sim_engine_n_ops(const SimEngine *e); /* ops completed */
 gint64 sim_engine_rank_end(const SimEngine *e, guint32 rank);
+/* Also while it runs, for a pace: when the last op on the slot ended; 0: none has. */
+gint64 sim_engine_slot_end(const SimEngine *e, guint32 rank, guint slot);
 
 /* When a call's ops on slot 0 ran: from the start of the first to the end of the last (both -1 when the
  * call has none on slot 0). Kept always: programs are short where op lists are long. */

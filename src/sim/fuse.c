@@ -1,6 +1,6 @@
-/* Runs of plain ops of one slot become one op each, where nothing can tell the difference: nothing in a run but
- * its first op waits, and nothing waits for a part of it.  What other slots wait for are counts of ops, so a
- * count that ends a run becomes the number of runs up to there. */
+/* Runs of plain ops of one slot become one op each, where nothing can tell the difference: only the first op of a run
+ * waits for what no op before it on the slot has waited for, and nothing waits for a part of a run.  What other slots
+ * wait for are counts of ops, so a count that ends a run becomes the number of runs up to there. */
 #include "config.h"
 
 #include "sim/fuse.h"
@@ -16,14 +16,32 @@ typedef struct {
     guint32 *index_of; /* [ops] new index in launch order */
 } Fusing;
 
+/* Does the op wait for anything that no op before it on its slot has waited for? `waited`: 1 + the count of each slot,
+ * for a count of 0 is what earlier calls launched. */
+static gboolean
+waits_anew(const SimTemplate *t, const SimOp *op, guint32 waited[SIM_SLOTS])
+{
+    gboolean anew = FALSE;
+    for (guint32 i = op->wait; i;) {
+        const SimOpWait *wait = &g_array_index(t->waits, SimOpWait, i);
+        anew = anew || wait->count >= waited[wait->slot];
+        waited[wait->slot] = MAX(waited[wait->slot], wait->count + 1);
+        i = wait->next;
+    }
+    return anew;
+}
+
 static void
 find_runs(Fusing *f, const SimFuse *how)
 {
     const SimOp *ops = sim_template_ops(f->t, f->slot);
-    for (guint k = 0; k < f->n; k++)
-        f->begins[k] = k == 0 || ops[k].wait != 0 || ops[k].join != SIM_JOIN_NONE ||
-                       ops[k - 1].join != SIM_JOIN_NONE || ops[k].kind != ops[k - 1].kind ||
+    guint32 waited[SIM_SLOTS] = {0};
+    for (guint k = 0; k < f->n; k++) {
+        gboolean anew = waits_anew(f->t, &ops[k], waited);
+        f->begins[k] = k == 0 || anew || ops[k].join != SIM_JOIN_NONE ||
+                       ops[k - 1].join != SIM_JOIN_NONE ||
                        !how->together(how->user, ops[k - 1].tag, ops[k].tag);
+    }
     for (guint i = 1; i < f->t->waits->len; i++) {
         const SimOpWait *wait = &g_array_index(f->t->waits, SimOpWait, i);
         if (wait->slot == f->slot && wait->count < f->n)
@@ -43,15 +61,17 @@ fuse_ops(const Fusing *f, const SimFuse *how)
     g_autofree gint64 *durations_ns = g_new(gint64, f->n);
     for (guint k = 0; k < f->n;) {
         SimOp op = ops[k];
-        guint n = 0;
+        guint n = 0, longest = 0;
         op.duration_ns = 0;
         do {
             tags[n] = ops[k + n].tag;
             durations_ns[n] = ops[k + n].duration_ns;
+            longest = durations_ns[n] > durations_ns[longest] ? n : longest;
             op.duration_ns += durations_ns[n];
             n++;
         } while (k + n < f->n && !f->begins[k + n]);
         g_assert(op.duration_ns < SIM_TIME_LIMIT_NS);
+        op.kind = ops[k + longest].kind;
         op.tag = n == 1 ? tags[0] : how->tag(how->user, tags, durations_ns, n);
         g_array_append_val(fused, op);
         k += n;

@@ -4,14 +4,14 @@
 #include "sim/program.h"
 
 typedef struct {
-    /* May two ops that follow each other on the slot be of one run? (By their tags; that neither joins a meeting,
-     * nothing waits between them and both are of one SimWork.kind is seen to.) */
+    /* May two ops that follow each other on the slot be of one run? (By their tags; that neither joins a meeting and
+     * nothing waits between them is seen to.) */
     gboolean (*together)(void *user, guint32 before, guint32 tag);
     /* The tag of a run of n > 1 ops. */
     guint32 (*tag)(void *user, const guint32 *tags, const gint64 *durations_ns, guint n);
     void *user;
 } SimFuse;
 
-/* Before any call of the template. A run takes the sum of its ops' times, so that without interference and pace no
- * time changes. Indices of ops change. */
+/* Before any call of the template. A run takes the sum of its ops' times, and its SimWork.kind is that of the longest:
+ * without interference and pace no time changes. Indices of ops change. */
 void sim_template_fuse(SimTemplate *t, guint slot, const SimFuse *how);

@@ -151,7 +151,6 @@ compare_hits(gconstpointer a, gconstpointer b)
     return x->fault < y->fault ? -1 : x->fault > y->fault;
 }
 
-#ifdef STEP_NO_RESOURCE
 static void
 add_hit(GArray *hits, guint32 resource, guint fault)
 {
@@ -183,8 +182,8 @@ hit_named(const StepFault *fault, guint index, const StepBuild *b, GArray *hits,
     for (guint i = 0; i < b->fabric_links->len; i++) {
         const StepFabricLink *link = &g_array_index(b->fabric_links, StepFabricLink, i);
         g_autofree char *name = cluster_topology_link_name(b->plan->topology, link->link);
-        if (strcmp(name, fault->where.link) != 0)
-            continue;
+        if (link->resource == STEP_NO_RESOURCE || strcmp(name, fault->where.link) != 0)
+            continue; /* what is only counted together from others slows nobody */
         add_hit(hits, link->resource, index);
         found = TRUE;
     }
@@ -196,11 +195,6 @@ hit_named(const StepFault *fault, guint index, const StepBuild *b, GArray *hits,
     return found;
 }
 
-#else /* until links are resources of each rank */
-#define hit_ports(fault, i, p, b, hits) ((void)i)
-#define hit_named(fault, i, b, hits, error)                                                        \
-    (g_set_error_literal(error, CONF_ERROR, CONF_ERROR_VALUE, "no links"), FALSE)
-#endif
 static gint
 compare_times(gconstpointer a, gconstpointer b)
 {

@@ -4,12 +4,14 @@
  * kernel) or the group (for its n-th meeting on a stream).  So a rank draws the same whether it is simulated itself
  * or within a lane.
  *
- * Lanes.  A simulated rank may stand for its tensor-parallel group of t ranks, which go in lock step: what lies
- * between two of its collectives takes the longest of what it takes each of the t.  With runs of kernels as one op
- * (step/segment.c) that is exact as long as each run lies between two collectives of the group, or between such a one
- * and a wait that all t share.  It is an upper bound, by less than the spread of one run, where the group does not
- * meet in between: launches and the kernels behind them where the host is late, and gradients, optimizer and
- * gathers at the iteration's end, whose groups over data-parallel ranks wait for the slowest of t each. */
+ * Lanes.  A simulated rank may stand for its tensor-parallel group of t ranks, which go in lock step: each member has
+ * a clock of its own for its kernels, which begin when its own kernel before is done, and the lane is done when the
+ * last member is.  What the lane waits for (a collective of the group, a message, launches) all members wait for.
+ * So between two collectives a lane takes the longest of the members' sums, as the group does; likewise with the t
+ * groups over data-parallel ranks that the members are in.  What differs from all ranks: a message between stages
+ * leaves when the last member is there, not each when its own is (too late); where sharing slows something, all
+ * members' clocks are as much later; and a member that is early does not wait for launches that the last one no
+ * longer waits for (too early). */
 #include "config.h"
 
 #include "step/pace.h"
@@ -201,7 +203,13 @@ step_pace_new(const StepPacing *p, guint sample)
     pace->group_key = g_new(guint64, p->group_names->len);
     pace->n_kernels = g_new0(guint32, p->n_ranks);
     pace->n_met = g_new0(guint32, p->group_names->len);
+    pace->met_ns = g_new0(gint64, p->group_names->len);
+    pace->slowest_met_ns = g_new0(gint64, p->group_names->len);
     pace->phase_ns = g_new(gint64, n * p->noise->daemons->len + 1);
+    for (guint clock = 0; clock < 2; clock++) {
+        pace->done_ns[clock] = g_new0(gint64, n);
+        pace->slowest_ns[clock] = g_new0(gint64, p->n_ranks);
+    }
     for (gsize k = 0; k < n; k++) {
         guint slot = plan_slot(p->b->plan, p->members[k]);
         SimRandom random = stream_of(pace, "kernel jitter", p->members[k]);
@@ -230,7 +238,13 @@ step_pace_free(StepPace *pace)
     g_free(pace->group_key);
     g_free(pace->n_kernels);
     g_free(pace->n_met);
+    g_free(pace->met_ns);
+    g_free(pace->slowest_met_ns);
     g_free(pace->phase_ns);
+    for (guint clock = 0; clock < 2; clock++) {
+        g_free(pace->done_ns[clock]);
+        g_free(pace->slowest_ns[clock]);
+    }
     g_free(pace);
 }
 
@@ -269,58 +283,95 @@ jittered(const StepPacing *p, guint64 key, guint64 number, double frac)
     return MAX(1 + frac * z, LEAST);
 }
 
+/* How much later than the clocks say a lane begins something that follows at once on what was before on the slot, for
+ * that took longer by sharing; -1: it waited for something. */
+static gint64
+shift_of(const StepPace *pace, guint i, guint slot, gint64 start_ns, gint64 slowest_ns)
+{
+    gboolean at_once = sim_engine_slot_end(pace->engine, i, slot) == start_ns;
+    return at_once ? MAX(start_ns - slowest_ns, 0) : -1;
+}
+
+/* The members' clocks of kernels or of hosts, when the lane begins something at a time. */
+static void
+begin_together(StepPace *pace, guint clock, guint i, guint slot, gint64 start_ns)
+{
+    guint n = pace->shared->n_members;
+    gint64 *done_ns = pace->done_ns[clock] + (gsize)i * n, shift_ns = -1;
+    if (n > 1)
+        shift_ns = shift_of(pace, i, slot, start_ns, pace->slowest_ns[clock][i]);
+    for (guint k = 0; k < n && shift_ns != 0; k++)
+        done_ns[k] = shift_ns > 0 ? done_ns[k] + shift_ns : start_ns;
+}
+
+/* Member k took d_ns more. */
+static void
+pass(StepPace *pace, guint clock, guint i, gsize k, gint64 d_ns, gint64 *ret_slowest_ns)
+{
+    gint64 start_ns = pace->done_ns[clock][k];
+    if (pace->shared->noise->daemons->len > 0)
+        d_ns = under_daemons(pace, clock == 0, k, start_ns, d_ns);
+    pace->done_ns[clock][k] = start_ns + d_ns;
+    *ret_slowest_ns = MAX(*ret_slowest_ns, start_ns + d_ns);
+}
+
 static gint64
 kernel_ns(StepPace *pace, guint i, guint32 tag, gint64 start_ns, gint64 d_ns)
 {
     const StepPacing *p = pace->shared;
     gsize first = (gsize)i * p->n_members;
-    double frac = p->noise->jitter_frac * p->spread[tag], most = 0;
+    double frac = p->noise->jitter_frac * p->spread[tag];
     guint32 number = pace->n_kernels[i]++;
-    gint64 most_ns = 0;
-    gboolean daemons = p->noise->daemons->len > 0;
+    gint64 slowest_ns = start_ns;
+    begin_together(pace, 0, i, STEP_SLOT_COMPUTE, start_ns);
     for (gsize k = first; k < first + p->n_members; k++) {
         double times = pace->factor[k];
         if (frac > 0)
             times *= jittered(p, pace->key[k], number, frac);
-        most = MAX(most, times);
-        if (!daemons)
-            continue;
-        gint64 ns = units_round_up_ns((double)d_ns * times);
-        most_ns = MAX(most_ns, under_daemons(pace, TRUE, k, start_ns, ns));
+        pass(pace, 0, i, k, units_round_up_ns((double)d_ns * times), &slowest_ns);
     }
-    return daemons ? most_ns : units_round_up_ns((double)d_ns * most);
+    pace->slowest_ns[0][i] = slowest_ns;
+    return slowest_ns - start_ns;
 }
 
 static gint64
-host_ns(const StepPace *pace, guint i, gint64 start_ns, gint64 d_ns)
+host_ns(StepPace *pace, guint i, guint slot, gint64 start_ns, gint64 d_ns)
 {
     guint n = pace->shared->n_members;
-    gint64 most_ns = 0;
-    for (gsize k = (gsize)i * n; k < (gsize)(i + 1) * n; k++) {
-        gint64 ns = units_round_up_ns((double)d_ns * pace->host_factor[k]);
-        most_ns = MAX(most_ns, under_daemons(pace, FALSE, k, start_ns, ns));
-    }
-    return most_ns;
+    gint64 slowest_ns = start_ns;
+    begin_together(pace, 1, i, slot, start_ns);
+    for (gsize k = (gsize)i * n; k < (gsize)(i + 1) * n; k++)
+        pass(pace, 1, i, k, units_round_up_ns((double)d_ns * pace->host_factor[k]), &slowest_ns);
+    pace->slowest_ns[1][i] = slowest_ns;
+    return slowest_ns - start_ns;
 }
 
+/* Groups of a lane's members have clocks as the members have. */
 static gint64
-collective_ns(StepPace *pace, guint i, guint slot, guint32 tag, gint64 d_ns)
+collective_ns(StepPace *pace, guint i, guint slot, guint32 tag, gint64 start_ns, gint64 d_ns)
 {
+    static const guint32 everybody = 0;
     const StepPacing *p = pace->shared;
-    double most = 0;
+    const guint32 *range = &p->first_group[(gsize)i * SIM_SLOTS + slot];
+    const guint32 *groups = (const guint32 *)(gconstpointer)p->groups->data + range[0];
+    gboolean scalar = slot == STEP_SLOT_PP && p->scalar[tag];
+    guint n = scalar ? 1 : range[1] - range[0];
     if (p->noise->jitter_frac <= 0)
         return d_ns;
-    if (slot == STEP_SLOT_PP && p->scalar[tag]) {
-        most = jittered(p, pace->group_key[0], pace->n_met[0]++, p->noise->jitter_frac);
-        return units_round_up_ns((double)d_ns * most);
+    if (scalar)
+        groups = &everybody;
+    gint64 slowest_ns = start_ns, shift_ns = -1;
+    if (n > 1)
+        shift_ns = shift_of(pace, i, slot, start_ns, pace->slowest_met_ns[groups[0]]);
+    for (guint k = 0; k < n; k++) {
+        guint32 group = groups[k], number = pace->n_met[group]++;
+        double times = jittered(p, pace->group_key[group], number, p->noise->jitter_frac);
+        gint64 begin_ns = shift_ns >= 0 ? pace->met_ns[group] + shift_ns : start_ns;
+        pace->met_ns[group] = begin_ns + units_round_up_ns((double)d_ns * times);
+        slowest_ns = MAX(slowest_ns, pace->met_ns[group]);
     }
-    const guint32 *range = &p->first_group[(gsize)i * SIM_SLOTS + slot];
-    for (guint k = range[0]; k < range[1]; k++) {
-        guint32 group = g_array_index(p->groups, guint32, k);
-        guint32 number = pace->n_met[group]++;
-        most = MAX(most, jittered(p, pace->group_key[group], number, p->noise->jitter_frac));
-    }
-    return units_round_up_ns((double)d_ns * most);
+    pace->slowest_met_ns[groups[0]] = slowest_ns;
+    return slowest_ns - start_ns;
 }
 
 StepWorkKind
@@ -343,9 +394,9 @@ duration_of(void *user, guint32 rank, guint slot, guint32 tag, guint call, gint6
     case STEP_WORK_KERNEL:
         return kernel_ns(pace, rank, tag, start_ns, duration_ns);
     case STEP_WORK_HOST:
-        return host_ns(pace, rank, start_ns, duration_ns);
+        return host_ns(pace, rank, slot, start_ns, duration_ns);
     case STEP_WORK_COLLECTIVE:
-        return collective_ns(pace, rank, slot, tag, duration_ns);
+        return collective_ns(pace, rank, slot, tag, start_ns, duration_ns);
     case STEP_WORK_OTHER:
         break;
     }
@@ -356,5 +407,6 @@ void
 step_pace_attach(StepPace *pace, SimEngine *engine)
 {
     const SimPace hook = {duration_of, pace};
+    pace->engine = engine;
     sim_engine_set_pace(engine, &hook);
 }

@@ -37,6 +37,13 @@ typedef struct {
     guint32 *n_kernels;  /* [n_ranks] begun so far */
     guint32 *n_met;      /* [group_names] */
     gint64 *phase_ns;    /* [daemons * n_ranks * n_members] */
+    /* Of kernels (0) and of hosts (1): when each member was done with its last, and when the slowest was. */
+    gint64 *done_ns[2];    /* [n_ranks * n_members] */
+    gint64 *slowest_ns[2]; /* [n_ranks] */
+    gint64 *
+        met_ns; /* [group_names]: when each was done; the lane's when all its groups were: with the first */
+    gint64 *slowest_met_ns;
+    const SimEngine *engine; /* borrowed */
 } StepPace;
 
 StepPace *step_pace_new(const StepPacing *p, guint sample);

@@ -29,9 +29,8 @@ build_for_engine(const StepBuild *b)
 {
     StepBuild own = *b;
     own.links = NULL;
-#ifdef STEP_NO_RESOURCE
     own.fabric_links = g_array_new(FALSE, FALSE, sizeof(StepFabricLink));
-#endif
+    own.link_parts = g_array_new(FALSE, FALSE, sizeof(StepLinkPart));
     return own;
 }
 
@@ -39,9 +38,8 @@ static void
 build_clear(StepBuild *own)
 {
     g_free(own->links);
-#ifdef STEP_NO_RESOURCE
     g_array_unref(own->fabric_links);
-#endif
+    g_array_unref(own->link_parts);
 }
 
 /* --- who cost what ------------------------------------------------------------------------------------ */
