@@ -144,7 +144,7 @@ calib_refine_gemm_tell(CalibRefineGemm *all, const CalibRow *row)
 bool
 calib_refine_gemm_next(CalibRefineGemm *all, CalibPoint *ret)
 {
-    double best = 0, at[3];
+    double best = 0, at[3] = {0};
     for (int dtype = 0; dtype < CALIB_N_DTYPES; dtype++)
         for (int pass = 0; pass < CALIB_N_PASSES; pass++) {
             Sheet *sheet = &all->sheets[dtype][pass];

@@ -13,3 +13,4 @@ include %D%/job.mk
 include %D%/search.mk
 include %D%/report.mk
 include %D%/cli.mk
+include %D%/calib.mk
