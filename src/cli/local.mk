@@ -38,6 +38,7 @@ libdtsim_a_SOURCES += %D%/sizes.c %D%/sizes.h
 libdtsim_a_SOURCES += %D%/sweep.c
 libdtsim_a_SOURCES += %D%/systems.c
 libdtsim_a_SOURCES += %D%/textbook.c
+libdtsim_a_SOURCES += %D%/topology.c
 libdtsim_a_SOURCES += %D%/units.c %D%/units.h
 libdtsim_a_SOURCES += %D%/validate.c
 libdtsim_a_SOURCES += %D%/validate_network.c %D%/validate_network.h

@@ -15,4 +15,5 @@ libdtsim_a_SOURCES += \
 	%D%/spread.c \
 	%D%/system.c %D%/system.h \
 	%D%/topologies.c %D%/topology.h
+libdtsim_a_SOURCES += %D%/topo_conf.c %D%/topo_matrix.c %D%/topo_node.c %D%/topo_node.h %D%/topo_xml.c
 libdtsim_a_SOURCES += %D%/hostfile.c %D%/hostfile.h

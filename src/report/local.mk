@@ -26,6 +26,7 @@ libdtsim_a_SOURCES += %D%/system.c %D%/system.h
 libdtsim_a_SOURCES += %D%/table.c %D%/table.h
 libdtsim_a_SOURCES += %D%/text.c
 libdtsim_a_SOURCES += %D%/timeline.c %D%/timeline.h
+libdtsim_a_SOURCES += %D%/topology.c %D%/topology.h %D%/topology_node.c
 libdtsim_a_SOURCES += %D%/trace.c %D%/trace.h
 libdtsim_a_SOURCES += %D%/traffic.c %D%/traffic.h
 libdtsim_a_SOURCES += %D%/tsv.c
