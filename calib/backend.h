@@ -156,7 +156,7 @@ typedef struct {
     int pcie_generation, pcie_width;
     int nics;
     double nic_Gbps;
-    bool gpudirect;
+    bool nic_through_host; /* cards cannot read GPU memory (no peer memory module) */
     int64_t host_memory_bytes;
     int sockets;
     int nodes, node, rank,

@@ -10,7 +10,7 @@ typedef struct {
     long end; /* bytes that are whole lines */
 } CalibFile;
 
-/* The whole text; NULL with errno. Caller frees. Bytes of 0 end it. */
+/* The whole text, up to 256 MiB; NULL with errno. Caller frees. Bytes of 0 end it. */
 char *calib_file_read(const char *path);
 /* Opens to append. A file that lacks the line `needle` is begun anew with `first`; of another, what follows its last \n
  * is cut off. False with errno. */

@@ -158,7 +158,7 @@ put_network(Text *t, const CalibMachine *m, const CalibFigures *f)
     measured(t, "smallest send and receive between nodes", "latency", f->message_us,
              DEFAULT_MESSAGE_US, "us");
     put(t, "# %s\ngpudirect = %s\n", m->nics > 0 ? "driver" : "default: no card was found",
-        m->nics <= 0 || m->gpudirect ? "yes" : "no");
+        m->nic_through_host ? "no" : "yes");
     put(t, "\n[fabric]\n# default, not measured: full bisection; %s\nkind = %s\n",
         nics == m->gpus ? "a card a GPU, as rails" : "cards of a node on one switch",
         nics == m->gpus && nics > 1 ? "rail" : "fat-tree");
