@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define SMALL 8
+
 typedef struct {
     const SimTemplate *t;
     guint slot, n;     /* ops on the slot */
@@ -31,16 +33,37 @@ waits_anew(const SimTemplate *t, const SimOp *op, guint32 waited[SIM_SLOTS])
     return anew;
 }
 
+/* What there is of a run so far. */
+typedef struct {
+    gint64 ns, longest_ns;
+    guint kind; /* of the longest */
+} Run;
+
+/* Work that others disturb in another way is of the run only where the one or the other hardly counts. */
+static gboolean
+is_of_kind(const Run *run, const SimOp *op)
+{
+    return run->kind == op->kind || op->duration_ns <= run->ns / SMALL ||
+           run->ns <= op->duration_ns / SMALL;
+}
+
 static void
 find_runs(Fusing *f, const SimFuse *how)
 {
     const SimOp *ops = sim_template_ops(f->t, f->slot);
     guint32 waited[SIM_SLOTS] = {0};
+    Run run = {0, 0, 0};
     for (guint k = 0; k < f->n; k++) {
         gboolean anew = waits_anew(f->t, &ops[k], waited);
-        f->begins[k] = k == 0 || anew || ops[k].join != SIM_JOIN_NONE ||
-                       ops[k - 1].join != SIM_JOIN_NONE ||
-                       !how->together(how->user, ops[k - 1].tag, ops[k].tag);
+        f->begins[k] =
+            k == 0 || anew || ops[k].join != SIM_JOIN_NONE || ops[k - 1].join != SIM_JOIN_NONE ||
+            !how->together(how->user, ops[k - 1].tag, ops[k].tag) || !is_of_kind(&run, &ops[k]);
+        if (f->begins[k])
+            run = (Run){0, 0, 0};
+        run.ns += ops[k].duration_ns;
+        if (ops[k].duration_ns >= run.longest_ns)
+            run.kind = ops[k].kind;
+        run.longest_ns = MAX(run.longest_ns, ops[k].duration_ns);
     }
     for (guint i = 1; i < f->t->waits->len; i++) {
         const SimOpWait *wait = &g_array_index(f->t->waits, SimOpWait, i);
@@ -66,7 +89,7 @@ fuse_ops(const Fusing *f, const SimFuse *how)
         do {
             tags[n] = ops[k + n].tag;
             durations_ns[n] = ops[k + n].duration_ns;
-            longest = durations_ns[n] > durations_ns[longest] ? n : longest;
+            longest = durations_ns[n] >= durations_ns[longest] ? n : longest;
             op.duration_ns += durations_ns[n];
             n++;
         } while (k + n < f->n && !f->begins[k + n]);

@@ -12,6 +12,6 @@ typedef struct {
     void *user;
 } SimFuse;
 
-/* Before any call of the template. A run takes the sum of its ops' times, and its SimWork.kind is that of the longest:
- * without interference and pace no time changes. Indices of ops change. */
+/* Before any call of the template. A run takes the sum of its ops' times, and its SimWork.kind is that of the longest;
+ * work of another kind is in it where that is an eighth of it at most. Without interference and pace no time changes. Indices of ops change. */
 void sim_template_fuse(SimTemplate *t, guint slot, const SimFuse *how);

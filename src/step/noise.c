@@ -122,6 +122,8 @@ split(const char *text, char mark)
     GPtrArray *items = g_ptr_array_new_with_free_func(g_free);
     g_auto(GStrv) pieces = g_strsplit(text, ",", -1);
     g_autoptr(GString) item = g_string_new(NULL);
+    if (pieces[0] == NULL)
+        g_ptr_array_add(items, g_strdup(text)); /* nothing is no item that can be read */
     for (guint i = 0; pieces[i] != NULL; i++) {
         g_string_append_printf(item, "%s%s", item->len > 0 ? "," : "", pieces[i]);
         if (strchr(item->str, mark) == NULL && pieces[i + 1] != NULL)

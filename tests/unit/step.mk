@@ -4,10 +4,12 @@ UNIT_TESTS += \
 	%D%/step-host \
 	%D%/step-interference \
 	%D%/step-memory \
+	%D%/step-noise \
 	%D%/step-path \
 	%D%/step-offload \
 	%D%/step-published \
 	%D%/step-run \
+	%D%/step-samples \
 	%D%/step-shard \
 	%D%/step-units \
 	%D%/step-volumes
@@ -18,3 +20,4 @@ GOLDEN_TESTS += tests/golden/placement.golden
 UNIT_TESTS += %D%/step-contention
 GOLDEN_TESTS += tests/golden/contention.golden
 EXTRA_DIST += tests/data/network/system.conf
+GOLDEN_TESTS += tests/golden/noise.golden
