@@ -198,7 +198,7 @@ say_cards(ClusterTopoConf *conf, const ClusterTopoNode *node)
     else
         note(conf, "the rate of the cards is not in the file: nic.rate is not said");
     if (fastest < n)
-        note(conf, "%u slower network cards are left out", n - fastest);
+        note(conf, "network cards that are slower are left out: %u", n - fastest);
     set(conf, "nic.gpudirect", gdr && near ? "yes" : "no");
     if (!near)
         note(conf, "no card shares a PCIe switch with a GPU: data cross the host's memory");

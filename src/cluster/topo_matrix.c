@@ -182,6 +182,8 @@ read_rows(Reader *r, GError **error)
         if (line == NULL || (i >= r->node->n_gpus && g_str_has_prefix(line, "Legend"))) {
             if (i >= r->node->n_gpus)
                 break;
+            while (r->lines[r->line] == NULL || *r->lines[r->line] == '\0')
+                r->line--; /* the last that there is */
             return complain(r, error, "ends before the row of %s; write one for each GPU",
                             cluster_topo_device(r->node, i)->name);
         }

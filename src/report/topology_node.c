@@ -60,13 +60,26 @@ links_in_words(const ClusterTopoNode *node)
     return g_strdup_printf("%u %s a GPU, mesh %s", links, kind, mesh);
 }
 
+/* The slowest link of a GPU of those that are known. */
 static char *
 pcie_in_words(const ClusterTopoNode *node)
 {
-    const ClusterTopoDevice *gpu = cluster_topo_device(node, 0);
-    if (gpu->pcie_GTps == 0 || gpu->pcie_lanes == 0)
+    const ClusterTopoDevice *slowest = NULL;
+    gboolean differ = FALSE;
+    for (guint i = 0; i < node->n_gpus; i++) {
+        const ClusterTopoDevice *gpu = cluster_topo_device(node, i);
+        if (gpu->pcie_GTps <= 0 || gpu->pcie_lanes == 0)
+            continue;
+        double rate = gpu->pcie_GTps * gpu->pcie_lanes;
+        double least = slowest ? slowest->pcie_GTps * slowest->pcie_lanes : rate;
+        differ = differ || rate < least || rate > least;
+        if (slowest == NULL || rate < least)
+            slowest = gpu;
+    }
+    if (slowest == NULL)
         return g_strdup("speed not said");
-    return g_strdup_printf("%s GT/s x%u", report_plain(gpu->pcie_GTps, 4).text, gpu->pcie_lanes);
+    return g_strdup_printf("%s GT/s x%u%s", report_plain(slowest->pcie_GTps, 4).text,
+                           slowest->pcie_lanes, differ ? ", the slowest" : "");
 }
 
 /* "8 4 4": GPUs of each NUMA node. */

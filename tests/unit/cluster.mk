@@ -6,3 +6,6 @@ EXTRA_DIST += %D%/cluster-machine.h
 GOLDEN_TESTS += tests/golden/machines.golden
 UNIT_TESTS += %D%/cluster-hostfile
 FUZZ_TARGETS += tests/fuzz/cluster-hostfile
+UNIT_TESTS += %D%/cluster-topo
+FUZZ_TARGETS += tests/fuzz/cluster-topo-matrix tests/fuzz/cluster-topo-xml
+GOLDEN_TESTS += tests/golden/topology.golden
