@@ -108,19 +108,25 @@ overlap_footprint(const CalibOverlap *o)
 int64_t
 calib_case_footprint_bytes(const CalibCase *what)
 {
+    double bytes = 0;
     switch (what->kind) {
     case CALIB_CASE_GEMM:
-        return (int64_t)gemm_footprint(&what->gemm);
+        bytes = gemm_footprint(&what->gemm);
+        break;
     case CALIB_CASE_MEMORY:
-        return (int64_t)memory_footprint(&what->memory);
+        bytes = memory_footprint(&what->memory);
+        break;
     case CALIB_CASE_ATTENTION:
-        return (int64_t)attention_footprint(&what->attention);
+        bytes = attention_footprint(&what->attention);
+        break;
     case CALIB_CASE_COLLECTIVE:
-        return (int64_t)collective_footprint(&what->collective);
+        bytes = collective_footprint(&what->collective);
+        break;
     case CALIB_CASE_OVERLAP:
-        return (int64_t)overlap_footprint(&what->overlap);
+        bytes = overlap_footprint(&what->overlap);
+        break;
     case CALIB_N_CASES:
         break;
     }
-    return 0;
+    return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }

@@ -1,0 +1,189 @@
+/* What the calibrator writes, read by the simulator's own loaders. */
+#include "config.h"
+
+#include "cluster/system.h"
+#include "cost/kernel.h"
+#include "cost/overlap.h"
+#include "net/collective.h"
+#include "net/rows.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "calib/interrupt.h"
+#include "calib/session.h"
+#include "calib/system.h"
+
+#include "calib-folder.h"
+#include "calib-recorded.h"
+
+/* A folder of a run on `gpus` GPUs of `nodes` nodes. */
+static char *
+folder_of(Recorded *r, unsigned *ret_n)
+{
+    char *path = folder_new();
+    CalibShapes none = {0};
+    CalibBackend backend = recorded_backend(r);
+    CalibSweepSpec spec = {.machine = &r->machine, .gpu = r->gpu, .named = &none};
+    CalibStoreSpec where = {path, "0.1.0", "here", &r->machine, false};
+    CalibError error = {{0}};
+    CalibStore *store;
+    for (int kind = 0; kind < CALIB_N_CASES; kind++)
+        spec.kinds[kind] = true;
+    spec.dtypes[CALIB_BF16] = spec.dtypes[CALIB_FP8] = spec.dtypes[CALIB_TF32] = true;
+    calib_interrupt_watch();
+    g_assert_cmpint(calib_store_open(&where, &store, &error), ==, CALIB_STORE_OK);
+    CalibSession session = {&backend, &r->machine, calib_plan_new(&spec), store, 40};
+    g_assert_cmpint(calib_session_run(&session, &error).end, ==, CALIB_SESSION_BUDGET);
+    *ret_n = calib_store_n_rows(store);
+    calib_plan_free(session.plan);
+    calib_store_free(store);
+    return path;
+}
+
+static ClusterSystem *
+load(const char *path)
+{
+    GError *error = NULL;
+    ClusterSystem *system = cluster_system_load(path, NULL, &error);
+    g_assert_no_error(error);
+    return system;
+}
+
+/* The system is the machine; its efficiencies are those of the recorded copies and collectives. */
+static void
+test_system(void)
+{
+    Recorded r = recorded_new(8);
+    unsigned n;
+    char *path = folder_of(&r, &n);
+    g_autoptr(ClusterSystem) s = load(path);
+    g_assert_cmpstr(s->gpu_name, ==, "NVIDIA H100 80GB HBM3");
+    g_assert_cmpint(s->gpus_per_node, ==, 8);
+    g_assert_cmpint(s->link, ==, CLUSTER_LINK_NVSWITCH);
+    g_assert_cmpint(s->n_sms, ==, 132);
+    /* 132 SMs x 1.83 GHz x 4096 */
+    g_assert_cmpfloat(fabs((double)s->peak_flops[CLUSTER_BF16] / 989.4e12 - 1), <, 1e-3);
+    g_assert_cmpint(s->memory_bytes, ==, r.machine.memory_bytes);
+    g_assert_cmpint(s->nvlink_Bps, ==, 450000000000);
+    g_assert_cmpfloat(fabs(s->memory_efficiency - 0.9), <, 0.01);
+    g_assert_cmpfloat(fabs(s->nvlink_efficiency - 0.8), <, 0.01);
+    g_assert_cmpint(s->kernel_floor_ns, >, 2200);
+    g_assert_cmpint(s->kernel_floor_ns, <, 2300);
+    g_assert_cmpint(s->sync_ns, >, 7400); /* 9.75 us less the launch */
+    g_assert_cmpint(s->sync_ns, <, 7600);
+    g_assert_cmpuint(s->nccl_version, ==, 22800);
+    g_assert_cmpint(s->fabric, ==, CLUSTER_FABRIC_RAIL);
+    g_assert_true(s->gpudirect);
+    folder_free(path);
+}
+
+/* Every row is read, and look-ups of measured shapes give the measured times. */
+static void
+test_tables(void)
+{
+    Recorded r = recorded_new(8);
+    unsigned n;
+    char *path = folder_of(&r, &n);
+    g_autoptr(ClusterSystem) s = load(path);
+    GError *error = NULL;
+    g_autoptr(CostBook) book = cost_book_load(s, &error);
+    g_assert_no_error(error);
+    guint n_gemm, n_attention, n_memory;
+    cost_book_counts(book, &n_gemm, &n_attention, &n_memory);
+    g_assert_cmpuint(n_gemm, >, 300);
+    g_assert_cmpuint(n_attention, >, 40);
+    g_assert_cmpuint(n_memory, >, 200);
+    g_assert_cmpuint(cost_book_overlap_rows(book), >, 20);
+
+    CostGemm gemm = {.dtype = CLUSTER_BF16, .m = 8192, .n = 2048, .k = 8192, .batch = 1};
+    CalibCase what = {.kind = CALIB_CASE_GEMM};
+    what.gemm = (CalibGemm){CALIB_BF16, CALIB_FORWARD, 8192, 2048, 8192, 1, 1};
+    CostTime time = cost_gemm(book, &gemm);
+    g_assert_cmpint(time.basis, ==, COST_MEASURED);
+    g_assert_cmpfloat(fabs(time.ns / recorded_us(&r, &what, 0) / 1e3 - 1), <, 0.005);
+
+    CostAttention attention = {CLUSTER_BF16, 16, 16, 16, 128, 1024, 1024, TRUE, TRUE, 0};
+    what.kind = CALIB_CASE_ATTENTION;
+    what.attention = (CalibAttention){CALIB_BF16, 16, 16, 16, 128, 1024, true, true};
+    time = cost_attention(book, &attention);
+    g_assert_cmpint(time.basis, ==, COST_MEASURED);
+    g_assert_cmpfloat(fabs(time.ns / recorded_us(&r, &what, 0) / 1e3 - 1), <, 0.005);
+
+    for (int kernel = 0; kernel < CALIB_N_TABLE_KERNELS; kernel++) {
+        what.kind = CALIB_CASE_MEMORY;
+        what.memory = (CalibMemory){(CalibKernel)kernel, 1 << 28};
+        g_assert_cmpstr(calib_kernel_name((CalibKernel)kernel), ==,
+                        cost_memory_kernel_name((CostMemoryKernel)kernel));
+        time = cost_memory(book, (CostMemoryKernel)kernel, 1 << 28);
+        g_assert_cmpint(time.basis, ==, COST_MEASURED);
+        g_assert_cmpfloat(fabs(time.ns / recorded_us(&r, &what, 0) / 1e3 - 1), <, 0.005);
+    }
+    folder_free(path);
+}
+
+/* Collectives over all groups of a node, and over nodes; overlaps of both kinds of traffic. */
+static void
+test_collectives(void)
+{
+    Recorded r = recorded_new(4);
+    r.machine.nodes = 2;
+    unsigned n;
+    char *path = folder_of(&r, &n);
+    g_autoptr(ClusterSystem) s = load(path);
+    GError *error = NULL;
+    g_autoptr(NetBook) net = net_book_load(s, &error);
+    g_assert_no_error(error);
+    g_autofree char *text = folder_read(path, "collective.tsv", NULL);
+    g_assert_nonnull(strstr(text, "\nall_reduce\tbf16\t8\t2\t"));
+    g_assert_nonnull(strstr(text, "\nall_to_all\tbf16\t4\t1\t"));
+    g_autofree char *overlap = folder_read(path, "overlap.tsv", NULL);
+    g_assert_nonnull(strstr(overlap, "\ngemm\tnvlink\t16\t"));
+    g_assert_nonnull(strstr(overlap, "\nmemory\tnetwork\t16\t"));
+    g_assert_nonnull(strstr(overlap, "\ngemm\tcopy\t0\t"));
+    g_autoptr(CostBook) book = cost_book_load(s, &error);
+    g_assert_no_error(error);
+    folder_free(path);
+}
+
+/* With nothing measured but the machine's own word, the system loads all the same. */
+static void
+test_bare(void)
+{
+    Recorded r = recorded_new(1);
+    CalibMachine *m = &r.machine;
+    *m = (CalibMachine){.compute_capability = 70, .gpus = 1, .sms = 80, .nodes = 1, .world = 1};
+    m->memory_bytes = m->memory_free_bytes = 16000000000;
+    for (int gpus = 1; gpus <= 6; gpus++) {
+        char *path = folder_new();
+        CalibStoreSpec where = {path, "0.1.0", "here", m, false};
+        CalibError error = {{0}};
+        CalibStore *store;
+        m->gpus = gpus;
+        m->nics = gpus + 1;
+        m->nic_Gbps = gpus % 2 ? 100 : 0;
+        m->nvlinks = gpus % 3 ? 0 : 6;
+        m->nvlink_GBps = 25;
+        m->sockets = gpus % 2 + 1;
+        g_assert_cmpint(calib_store_open(&where, &store, &error), ==, CALIB_STORE_OK);
+        g_autofree char *text = calib_system_text(m, store);
+        g_assert_cmpint(calib_store_write_text(store, "system.conf", text, &error), ==,
+                        CALIB_STORE_OK);
+        calib_store_free(store);
+        g_autoptr(ClusterSystem) s = load(path);
+        g_assert_cmpint(s->gpus_per_node, ==, gpus);
+        g_assert_cmpint(s->memory_bytes, ==, m->memory_bytes);
+        folder_free(path);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/calib/load/system", test_system);
+    g_test_add_func("/calib/load/tables", test_tables);
+    g_test_add_func("/calib/load/collectives-and-overlaps", test_collectives);
+    g_test_add_func("/calib/load/machines-that-say-little", test_bare);
+    return g_test_run();
+}
