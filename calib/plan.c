@@ -30,7 +30,6 @@ struct CalibPlan {
     CalibSweepSpec spec;
     Lane lanes[CALIB_N_CASES];
     CalibRefineGemm *refine;
-    bool refining; /* GEMMs are through their grid */
     CalibPoint asked;
 };
 
@@ -303,4 +302,10 @@ calib_plan_n_named_left(const CalibPlan *plan)
             n += lane->points.points[i].stage == CALIB_STAGE_NAMED;
     }
     return n;
+}
+
+bool
+calib_plan_refines(const CalibPlan *plan)
+{
+    return plan->refine != NULL;
 }

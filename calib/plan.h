@@ -29,3 +29,5 @@ CalibPlanSum calib_plan_sum(const CalibPlan *plan, CalibKind kind, CalibStage st
 /* What of them has not been asked for. */
 CalibPlanSum calib_plan_left(const CalibPlan *plan);
 unsigned calib_plan_n_named_left(const CalibPlan *plan);
+/* Whether refinement follows, which takes what time there is. */
+bool calib_plan_refines(const CalibPlan *plan);

@@ -36,10 +36,11 @@ static void
 show(Run *run, const CalibCase *what)
 {
     char text[512];
-    double budget = run->s->budget_s - now_s(run), plan = calib_plan_left(run->s->plan).seconds;
+    double left = run->s->budget_s - now_s(run), listed = calib_plan_left(run->s->plan).seconds;
+    if (!calib_plan_refines(run->s->plan) && listed < left)
+        left = listed;
     calib_case_describe(what, text, sizeof text);
-    calib_progress_show(&run->progress, now_s(run), text, calib_store_n_rows(run->s->store),
-                        plan > 0 && plan < budget ? plan : budget);
+    calib_progress_show(&run->progress, now_s(run), text, calib_store_n_rows(run->s->store), left);
 }
 
 /* Each variant of a row. CALIB_CANNOT: not even the first one; `error` has the reason. */

@@ -430,12 +430,34 @@ calib_store_finish(CalibStore *store, CalibError *error)
     return CALIB_STORE_OK;
 }
 
+/* Are two texts the same but for their dates? */
+static bool
+is_same(const char *a, const char *b)
+{
+    while (*a != '\0' && *b != '\0') {
+        size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+        bool dates = strncmp(a, "# date: ", 8) == 0 && strncmp(b, "# date: ", 8) == 0;
+        if (!dates && (n != m || memcmp(a, b, n) != 0))
+            return false;
+        a += n + (a[n] == '\n');
+        b += m + (b[m] == '\n');
+    }
+    return *a == *b;
+}
+
 CalibStoreStatus
 calib_store_write_text(const CalibStore *store, const char *name, const char *text,
                        CalibError *error)
 {
-    char path[PATH];
+    char path[PATH], old[PATH];
     path_of(store, name, "", path);
+    path_of(store, name, ".old", old);
+    char *before = calib_file_read(path);
+    bool kept =
+        before == NULL || is_same(before, text) || calib_file_replace(old, before, strlen(before));
+    free(before);
+    if (!kept)
+        return complain_of_disk(old, error);
     if (!calib_file_replace(path, text, strlen(text)))
         return complain_of_disk(path, error);
     return CALIB_STORE_OK;

@@ -40,7 +40,8 @@ CalibStoreStatus calib_store_note(CalibStore *store, const CalibCase *what, cons
 /* All tables are done. */
 CalibStoreStatus calib_store_finish(CalibStore *store, CalibError *error);
 
-/* DIR/NAME with `text`, written beside it and renamed. */
+/* DIR/NAME with `text`, written beside it and renamed. Another text that was there, which somebody may have edited, is
+ * kept as DIR/NAME.old. */
 CalibStoreStatus calib_store_write_text(const CalibStore *store, const char *name, const char *text,
                                         CalibError *error);
 /* "# source: ...", one line each, for any file of this store. */

@@ -279,6 +279,28 @@ test_notes(void)
     folder_free(path);
 }
 
+/* What somebody may have edited is not lost. */
+static void
+test_edited_text(void)
+{
+    char *path = folder_new();
+    CalibStore *store = must_open(path, false);
+    CalibError error;
+    static const char *const texts[] = {"# date: 1\na = 1\n", "# date: 2\na = 1\n",
+                                        "# date: 2\na = 2\n"};
+    for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_assert_cmpint(calib_store_write_text(store, "system.conf", texts[i], &error), ==,
+                        CALIB_STORE_OK);
+        g_autofree char *text = folder_read(path, "system.conf", NULL);
+        g_assert_cmpstr(text, ==, texts[i]);
+        g_assert_true(folder_has(path, "system.conf.old") == (i == 2));
+    }
+    g_autofree char *old = folder_read(path, "system.conf.old", NULL);
+    g_assert_cmpstr(old, ==, texts[1]);
+    calib_store_free(store);
+    folder_free(path);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -290,5 +312,6 @@ main(int argc, char **argv)
     g_test_add_func("/calib/store/damaged-rows-are-named", test_damaged);
     g_test_add_func("/calib/store/full-disk", test_full_disk);
     g_test_add_func("/calib/store/notes", test_notes);
+    g_test_add_func("/calib/store/edited-texts-are-kept", test_edited_text);
     return g_test_run();
 }
