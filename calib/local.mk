@@ -10,10 +10,11 @@ libcalib_a_SOURCES = %D%/backend.h %D%/case.c %D%/case.h %D%/case_size.c %D%/com
 	%D%/sweep_attention.c %D%/sweep_collective.c %D%/sweep_gemm.c %D%/sweep_memory.c \
 	%D%/sweep_overlap.c %D%/system.c %D%/system.h %D%/table_attention.c %D%/table_collective.c \
 	%D%/table_gemm.c %D%/table_memory.c %D%/table_overlap.c %D%/tables.h
-EXTRA_DIST += %D%/calib.mk %D%/backend_none.c
+EXTRA_DIST += %D%/calib.mk %D%/backend_none.c %D%/dtsim-calibrate.1
 
 if HAVE_CUDA
 bin_PROGRAMS += dtsim-calibrate
+man_MANS = %D%/dtsim-calibrate.1
 dtsim_calibrate_SOURCES = %D%/main.c %D%/backend_none.c
 dtsim_calibrate_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 dtsim_calibrate_LDFLAGS = $(AM_LDFLAGS) $(CUDA_LDFLAGS)

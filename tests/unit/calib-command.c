@@ -116,6 +116,21 @@ test_ends(void)
     }
 }
 
+/* The manual page with plain hyphens. */
+static char *
+manual_text(void)
+{
+    const char *root = g_getenv("DTSIM_TEST_SOURCE");
+    g_autofree char *calib = g_build_filename(root != NULL ? root : ".", "calib", NULL);
+    g_autofree char *text = folder_read(calib, "dtsim-calibrate.1", NULL);
+    g_assert_nonnull(text);
+    char **parts = g_strsplit(text, "\\-", -1);
+    char *plain = g_strjoinv("-", parts);
+    g_strfreev(parts);
+    return plain;
+}
+
+/* Each option is in --help and in the manual page. */
 static void
 test_shown(void)
 {
@@ -126,11 +141,14 @@ test_shown(void)
     said_clear(&said);
     said = say(folder, "x --help", open_none);
     g_assert_cmpint(said.status, ==, 0);
+    g_autofree char *manual = manual_text();
     static const char *const options[] = {"--output", "--shapes", "--budget",  "--only",
                                           "--dtypes", "--resume", "--name",    "--dry-run",
                                           "--rank",   "--world",  "--version", "--rendezvous"};
-    for (gsize i = 0; i < G_N_ELEMENTS(options); i++)
+    for (gsize i = 0; i < G_N_ELEMENTS(options); i++) {
         g_assert_nonnull(strstr(said.out, options[i]));
+        g_assert_nonnull(strstr(manual, options[i]));
+    }
     said_clear(&said);
     folder_free(folder);
 }
