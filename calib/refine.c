@@ -87,12 +87,19 @@ calib_refine_surface(const CalibRefine *r)
     return &r->surface;
 }
 
-/* An interpolation errs in proportion to the width of a cell, or its square where the surface is smooth: between the
- * two. */
+/* An interpolation errs in proportion to the width of a cell where the surface is rough, as GEMMs' is, and to its square
+ * where it is smooth. */
 static double
 scaled(const Surprise *s, double width)
 {
-    return s->error * pow(width / s->width, 1.5);
+    return s->error * width / s->width;
+}
+
+/* More shapes lie in a wide cell; its root, since neither the largest error nor the mean is all that counts. */
+static double
+score_of(const CalibRefine *r, const Cell *cell)
+{
+    return cell->expected * cell->weight * sqrt(cell->width / r->box.coarse);
 }
 
 static double
@@ -133,8 +140,8 @@ calib_refine_best(CalibRefine *r, double ret_x[3])
         Cell *cell = &r->cells[i];
         if (cell->expected < 0)
             cell->expected = expected_error(r, cell);
-        if (cell->expected * cell->weight > best) {
-            best = cell->expected * cell->weight;
+        if (score_of(r, cell) > best) {
+            best = score_of(r, cell);
             r->best = i;
         }
     }

@@ -2,8 +2,8 @@
  *
  * The candidate of a cell is its centre. What a cell may be wrong by is expected from how much its neighbours bend (the
  * residual of their plane) and from how far off the guesses at nearby candidates turned out when these were measured,
- * less for a smaller cell. The cell with the largest expected error x weight is next; once measured it gives way to
- * eight of half the width. */
+ * less for a smaller cell. The cell with the largest expected error x weight x root of its width (of the first cells') is
+ * next; once measured it gives way to eight of half the width. */
 #pragma once
 
 #include "calib/surface.h"
@@ -24,7 +24,7 @@ void calib_refine_free(CalibRefine *refine);
 const CalibSurface *calib_refine_surface(const CalibRefine *refine);
 /* Any measured point, of a grid or a candidate. */
 void calib_refine_tell(CalibRefine *refine, const double x[3], double y);
-/* Expected error x weight of the best candidate; 0: there is none, or nothing was told. */
+/* That product of the best candidate; 0: there is none, or nothing was told. */
 double calib_refine_best(CalibRefine *refine, double ret_x[3]);
 /* The best candidate has been measured (as y, where its coordinates are, after rounding, x), and its cell is cut. */
 void calib_refine_cut(CalibRefine *refine, const double x[3], double y);
