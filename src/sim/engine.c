@@ -200,7 +200,8 @@ apply_changes(SimEngine *e)
 static gboolean
 is_over(const SimEngine *e)
 {
-    return e->heap.n == e->fluid.n_stale && !e->fluid.unsettled && e->fluid.n_standing == 0;
+    return e->heap.n == e->fluid.n_stale + e->n_void && !e->fluid.unsettled &&
+           e->fluid.n_standing == 0;
 }
 
 /* Takes the event; FALSE when it was void. */
@@ -210,6 +211,10 @@ handle(SimEngine *e, const SimEvent *event)
     SimEventKind kind = sim_event_kind(event);
     if (kind == SIM_EVENT_ACTIVITY && !sim_fluid_is_current(&e->fluid, event)) {
         e->fluid.n_stale--;
+        return FALSE;
+    }
+    if (kind == SIM_EVENT_STREAM && e->streams[event->id].generation != event->generation) {
+        e->n_void--;
         return FALSE;
     }
     e->now_ns = event->when_ns;
@@ -230,6 +235,8 @@ handle(SimEngine *e, const SimEvent *event)
         sim_meeting_end(e, owner);
     } else {
         gint64 start_ns = e->streams[owner].start_ns;
+        if (e->interference && e->interference->ranks[e->streams[owner].rank].solo == owner)
+            e->interference->ranks[e->streams[owner].rank].solo = SIM_NONE;
         sim_stream_complete(e, owner, start_ns, start_ns);
     }
     return TRUE;
@@ -278,6 +285,9 @@ sim_engine_run(SimEngine *e, SimNamer namer, void *user, GError **error)
         g_array_sort(e->changes, compare_changes);
     schedule_next_change(e);
     e->watched = e->pace || e->interference;
+    for (guint32 i = 0; i < e->n_streams && e->pace; i++)
+        sim_path_reserve(&e->streams[i].log,
+                         e->ranks[e->streams[i].rank].program->launched[e->streams[i].slot]);
     for (guint32 i = 0; i < e->n_streams; i++)
         sim_stream_enqueue(e, i);
     if (!run_events(e, error))

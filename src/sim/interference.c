@@ -44,7 +44,7 @@ sim_interference_set_n_ranks(SimInterference *in, guint32 n_ranks)
 {
     in->ranks = g_new0(SimNeighbours, n_ranks);
     for (guint32 i = 0; i < n_ranks; i++)
-        in->ranks[i].first = NOTHING;
+        in->ranks[i].first = in->ranks[i].solo = NOTHING;
 }
 
 static SimShape *

@@ -9,6 +9,7 @@
  *
  * A rank knows what runs on it; an activity knows how many of its members are at each cap, and only a
  * few caps occur, so one kernel beside a collective of thousands costs no more than beside one of two.
+ * Work that is alone on its rank becomes an activity only when something starts beside it.
  * Changes at one instant are looked at once: kernels back to back are no change. */
 #pragma once
 
@@ -39,6 +40,9 @@ typedef struct {
     guint32 n[SIM_KINDS]; /* running, by kind */
     guint32 first;        /* part */
     gboolean dirty;
+    /* The stream of work that runs alone on the rank, uses nothing and so is no activity yet; G_MAXUINT32: none. */
+    guint32 solo;
+    gint64 solo_end_ns;
 } SimNeighbours;
 
 typedef struct {

@@ -39,7 +39,7 @@ start_together(SimEngine *e, guint32 meeting, guint32 last)
         const SimStream *s = &e->streams[i];
         g_assert(s->op->kind == starter->op->kind);
         if (s->rank != starter->rank)
-            sim_interference_add(e->interference, &e->fluid, activity, s->rank, s->op->kind);
+            sim_stream_run_beside(e, activity, s->rank, s->op->kind);
     }
 }
 

@@ -4,8 +4,9 @@
  * it took another time than in isolation.  An entry is a header word, after what it needs:
  *
  *   [by_stream, by_op]         when released by a meeting or a send
- *   [elapsed low, high]        when it took another time than in isolation
- *   release | has_elapsed << 5 | (op number - number of the entry before) << 6
+ *   [elapsed low]              when it took another time than in isolation
+ *   [elapsed high]             when that needs more than 32 bits
+ *   release | has_elapsed << 5 | has_high << 6 | (op number - number of the entry before) << 7
  *
  * so a wait for another slot costs 4 bytes, and the walk, which visits the ops of each stream from
  * last to first, reads each log backwards once.  Which op of the slot was waited for, and all other
@@ -16,7 +17,8 @@
 
 #define RELEASE_MASK 31u
 #define HAS_ELAPSED 32u
-#define STEP_SHIFT 6
+#define HAS_HIGH 64u
+#define STEP_SHIFT 7
 #define STEP_MAX (G_MAXUINT32 >> STEP_SHIFT)
 
 static void
@@ -25,9 +27,15 @@ reserve(SimLog *log, guint32 n)
     if (n <= log->capacity)
         return;
     g_assert(log->capacity < G_MAXUINT32 / 2);
-    log->capacity = MAX(n, log->capacity + log->capacity / 2);
-    log->capacity = MAX(log->capacity, 16);
+    log->capacity = MAX(MAX(n, 2 * log->capacity), 16);
     log->words = g_renew(guint32, log->words, log->capacity);
+}
+
+void
+sim_path_reserve(SimLog *log, guint32 n_ops)
+{
+    if (n_ops < G_MAXUINT32 / 4)
+        reserve(log, 2 * n_ops + 16);
 }
 
 void
@@ -43,13 +51,16 @@ sim_path_log(SimLog *log, guint32 op, guint release, guint32 by_stream, guint32 
         log->words[log->n++] = by_stream;
         log->words[log->n++] = by_op;
     }
-    guint32 flag = 0;
+    guint32 flags = 0;
     if (elapsed_ns >= 0) {
         log->words[log->n++] = (guint32)elapsed_ns;
-        log->words[log->n++] = (guint32)(elapsed_ns >> 32);
-        flag = HAS_ELAPSED;
+        flags = HAS_ELAPSED;
     }
-    log->words[log->n++] = release | flag | (op - log->last) << STEP_SHIFT;
+    if (elapsed_ns > G_MAXUINT32) {
+        log->words[log->n++] = (guint32)(elapsed_ns >> 32);
+        flags |= HAS_HIGH;
+    }
+    log->words[log->n++] = release | flags | (op - log->last) << STEP_SHIFT;
     log->last = op;
 }
 
@@ -72,10 +83,9 @@ find_entry(const SimLog *log, Cursor *cursor, guint32 op)
     while (cursor->n > 0 && cursor->last >= op) {
         guint32 at = cursor->n - 1, header = log->words[at];
         entry = (Entry){header & RELEASE_MASK, SIM_NONE, 0, -1};
-        if (header & HAS_ELAPSED) {
-            at -= 2;
-            entry.elapsed_ns = (gint64)((guint64)log->words[at + 1] << 32 | log->words[at]);
-        }
+        guint64 high = header & HAS_HIGH ? log->words[--at] : 0;
+        if (header & HAS_ELAPSED)
+            entry.elapsed_ns = (gint64)(high << 32 | log->words[--at]);
         if (entry.release > SIM_SLOTS) {
             at -= 2;
             entry.by_stream = log->words[at];

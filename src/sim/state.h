@@ -42,6 +42,7 @@ typedef struct {
     guint32 next; /* next member of the meeting */
     guint32 program_wait;
     guint32 release_stream, release_op; /* for SIM_BY_MEETING and SIM_BY_SEND */
+    guint32 generation;                 /* of its event in the heap; an older one is void */
     guint16 waiters;                    /* slots of the rank that wait for this one */
     guint8 slot, on, state, release;
     SimLog log;
@@ -100,6 +101,7 @@ struct SimEngine {
     SimInterference *interference; /* NULL: no kinds of work disturb each other */
     GArray *changes;               /* of SimChange; NULL: none */
     guint next_change;
+    gsize n_void; /* events of streams in the heap whose work became an activity */
     guint64 n_events, n_ops;
     guint64 round;        /* rounds of meetings so far */
     guint32 n_unfinished; /* streams */
@@ -114,6 +116,8 @@ void sim_stream_enqueue(SimEngine *e, guint32 stream);
 void sim_stream_complete(SimEngine *e, guint32 stream, gint64 start_ns, gint64 path_start_ns);
 /* Advances all queued streams until each runs or is blocked. */
 void sim_stream_drain(SimEngine *e);
+/* An activity of kind `kind` has a member on `rank`: what runs there alone becomes an activity, too. */
+void sim_stream_run_beside(SimEngine *e, guint32 activity, guint32 rank, guint kind);
 /* Starts the activity of the stream's current op, on the stream's rank; `owner` is a stream when
  * `single`, else a meeting. Returns its id in the fluid when kinds of work matter to it, else SIM_NONE. */
 guint32 sim_stream_start_activity(SimEngine *e, const SimStream *s, guint32 uses, guint32 owner,
@@ -129,6 +133,8 @@ void sim_meeting_end(SimEngine *e, guint32 meeting);
  * `elapsed_ns` rather than its isolated time (-1: it did not). */
 void sim_path_log(SimLog *log, guint32 op, guint release, guint32 by_stream, guint32 by_op,
                   gint64 elapsed_ns);
+/* Room for so many ops that all take another time than in isolation. */
+void sim_path_reserve(SimLog *log, guint32 n_ops);
 /* The isolated time of an op on the path: sends and receives are instants. */
 static inline gint64
 sim_path_isolated_ns(const SimOp *op)

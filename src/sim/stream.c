@@ -90,6 +90,36 @@ pace(const SimEngine *e, const SimStream *s)
     return MIN(duration_ns, SIM_TIME_LIMIT_NS + 1);
 }
 
+/* Is nothing else at work on the stream's rank? Then its work needs no activity for now. */
+static gboolean
+run_alone(SimEngine *e, guint32 stream, gint64 duration_ns)
+{
+    SimNeighbours *neighbours = &e->interference->ranks[e->streams[stream].rank];
+    if (neighbours->first != SIM_NONE || neighbours->solo != SIM_NONE)
+        return FALSE;
+    neighbours->solo = stream;
+    neighbours->solo_end_ns = e->now_ns + duration_ns;
+    return TRUE;
+}
+
+void
+sim_stream_run_beside(SimEngine *e, guint32 activity, guint32 rank, guint kind)
+{
+    SimInterference *in = e->interference;
+    guint32 stream = in->ranks[rank].solo;
+    gint64 left_ns = in->ranks[rank].solo_end_ns - e->now_ns;
+    if (stream != SIM_NONE && left_ns > 0) { /* else it ends now, undisturbed */
+        SimStream *s = &e->streams[stream];
+        s->generation++;
+        e->n_void++;
+        in->ranks[rank].solo = SIM_NONE;
+        guint32 solo =
+            sim_fluid_start(&e->fluid, &e->heap, e->now_ns, left_ns, NULL, 0, stream, TRUE, TRUE);
+        sim_interference_add(in, &e->fluid, solo, rank, s->op->kind);
+    }
+    sim_interference_add(in, &e->fluid, activity, rank, kind);
+}
+
 guint32
 sim_stream_start_activity(SimEngine *e, const SimStream *s, guint32 uses, guint32 owner,
                           gboolean single)
@@ -101,9 +131,11 @@ sim_stream_start_activity(SimEngine *e, const SimStream *s, guint32 uses, guint3
         duration_ns = pace(e, s);
         disturbs = e->interference && sim_interference_has(e->interference, kind);
     }
-    if (duration_ns == 0 || (uses == 0 && !disturbs)) {
+    if (duration_ns == 0 || (uses == 0 && !disturbs) ||
+        (uses == 0 && single && run_alone(e, owner, duration_ns))) {
         sim_heap_push(&e->heap, e->now_ns + duration_ns,
-                      single ? SIM_EVENT_STREAM : SIM_EVENT_MEETING, owner, 0);
+                      single ? SIM_EVENT_STREAM : SIM_EVENT_MEETING, owner,
+                      single ? e->streams[owner].generation : 0);
         return SIM_NONE;
     }
     const double *loads = (const double *)(const void *)s->call->template->loads->data;
@@ -112,7 +144,7 @@ sim_stream_start_activity(SimEngine *e, const SimStream *s, guint32 uses, guint3
                         loads + (gsize)s->op->index * SIM_LOADS, uses, owner, single, disturbs);
     if (!disturbs)
         return SIM_NONE;
-    sim_interference_add(e->interference, &e->fluid, activity, s->rank, kind);
+    sim_stream_run_beside(e, activity, s->rank, kind);
     return activity;
 }
 
@@ -130,7 +162,7 @@ start_plain(SimEngine *e, guint32 stream, gint64 duration_ns)
         e->n_events++;
         sim_stream_complete(e, stream, s->start_ns, s->start_ns);
     } else {
-        sim_heap_push(&e->heap, end_ns, SIM_EVENT_STREAM, stream, 0);
+        sim_heap_push(&e->heap, end_ns, SIM_EVENT_STREAM, stream, s->generation);
     }
 }
 

@@ -117,6 +117,7 @@ typedef struct {
     guint32 wire_tag, sync_tag, launch_tag, read_tag;
     gboolean has_pairs; /* in the schedule: tokens that run as one */
     gboolean fused;     /* runs of kernels are one op */
+    gboolean portless;  /* ports of NVLink are not simulated */
     guint *
         in_flight; /* [stages] microbatches between F and B at most; NULL: recompute_microbatches is 0 */
 } StepBuild;

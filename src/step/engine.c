@@ -235,6 +235,8 @@ static void
 use_nvlink(Wiring *w, guint32 meeting, guint n, guint i, guint direction, double weight)
 {
     const StepResource *at = &w->b->links[i].nvlink[direction];
+    if (w->b->portless)
+        return;
     sim_engine_use(w->engine, meeting, n, at->id, NET_LOAD_NVLINK, weight);
     if (at->rest != STEP_NO_RESOURCE)
         sim_engine_use(w->engine, meeting, n, at->rest, NET_LOAD_NVLINK_REST, weight);

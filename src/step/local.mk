@@ -31,6 +31,7 @@ libdtsim_a_SOURCES += \
 	%D%/offload.c \
 	%D%/pace.c \
 	%D%/pace.h \
+	%D%/ports.c \
 	%D%/pair.c \
 	%D%/path.c \
 	%D%/piece.c \

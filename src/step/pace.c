@@ -250,6 +250,14 @@ step_pace_free(StepPace *pace)
 
 /* --- durations ---------------------------------------------------------------------------------------- */
 
+/* units_round_up_ns of what is short enough for it to be done in line. */
+static inline gint64
+whole_ns(double ns)
+{
+    gint64 below = ns < 0x1p60 ? (gint64)ns : G_MAXINT64;
+    return ns < 0x1p60 ? below + ((double)below < ns - 1e-6) : units_round_up_ns(ns);
+}
+
 /* Work of d ns that begins at a time, when a daemon takes T of every period P from a phase on: it waits for the end
  * of what it falls into, and then loses T for each whole P - T of work done before it ends. */
 static gint64
@@ -328,7 +336,7 @@ kernel_ns(StepPace *pace, guint i, guint32 tag, gint64 start_ns, gint64 d_ns)
         double times = pace->factor[k];
         if (frac > 0)
             times *= jittered(p, pace->key[k], number, frac);
-        pass(pace, 0, i, k, units_round_up_ns((double)d_ns * times), &slowest_ns);
+        pass(pace, 0, i, k, whole_ns((double)d_ns * times), &slowest_ns);
     }
     pace->slowest_ns[0][i] = slowest_ns;
     return slowest_ns - start_ns;
@@ -341,7 +349,7 @@ host_ns(StepPace *pace, guint i, guint slot, gint64 start_ns, gint64 d_ns)
     gint64 slowest_ns = start_ns;
     begin_together(pace, 1, i, slot, start_ns);
     for (gsize k = (gsize)i * n; k < (gsize)(i + 1) * n; k++)
-        pass(pace, 1, i, k, units_round_up_ns((double)d_ns * pace->host_factor[k]), &slowest_ns);
+        pass(pace, 1, i, k, whole_ns((double)d_ns * pace->host_factor[k]), &slowest_ns);
     pace->slowest_ns[1][i] = slowest_ns;
     return slowest_ns - start_ns;
 }
@@ -367,7 +375,7 @@ collective_ns(StepPace *pace, guint i, guint slot, guint32 tag, gint64 start_ns,
         guint32 group = groups[k], number = pace->n_met[group]++;
         double times = jittered(p, pace->group_key[group], number, p->noise->jitter_frac);
         gint64 begin_ns = shift_ns >= 0 ? pace->met_ns[group] + shift_ns : start_ns;
-        pace->met_ns[group] = begin_ns + units_round_up_ns((double)d_ns * times);
+        pace->met_ns[group] = begin_ns + whole_ns((double)d_ns * times);
         slowest_ns = MAX(slowest_ns, pace->met_ns[group]);
     }
     pace->slowest_met_ns[groups[0]] = slowest_ns;
