@@ -368,3 +368,11 @@ sim_engine_resource_capacity(const SimEngine *e, guint32 resource)
     g_assert(resource < e->fluid.n_resources);
     return e->fluid.resources[resource].capacity;
 }
+
+void
+sim_engine_add_load(SimEngine *e, guint32 resource, double load, gint64 busy_ns)
+{
+    g_assert(resource < e->fluid.n_resources && load >= 0 && busy_ns >= 0);
+    e->fluid.resources[resource].load += load;
+    e->fluid.resources[resource].busy_ns += busy_ns;
+}

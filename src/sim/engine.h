@@ -118,6 +118,8 @@ void sim_engine_call_span(const SimEngine *e, guint32 rank, guint call, gint64 *
 /* Total load that went through a resource, and the time it was used at all. */
 double sim_engine_resource_load(const SimEngine *e, guint32 resource);
 double sim_engine_resource_capacity(const SimEngine *e, guint32 resource);
+/* After the run: counts what went through a resource without being simulated. */
+void sim_engine_add_load(SimEngine *e, guint32 resource, double load, gint64 busy_ns);
 gint64 sim_engine_resource_busy_ns(const SimEngine *e, guint32 resource);
 
 /* Critical path: from the op that ended last (the lowest rank and slot of several), back over what

@@ -12,16 +12,13 @@
 
 typedef struct {
     const SimTemplate *t;
-    guint slot, n;     /* ops on the slot */
-    guint8 *begins;    /* [n] a run begins with this op */
-    guint32 *run_of;   /* [n + 1] how many runs begin before it */
-    guint32 *index_of; /* [ops] new index in launch order */
+    guint slot, n;   /* ops on the slot */
+    guint8 *begins;  /* [n] a run begins with this op */
+    guint32 *run_of; /* [n + 1] how many runs begin before it */
 } Fusing;
 
-/* Does the op wait for anything that no op before it on its slot has waited for? `waited`: 1 + the count of each slot,
- * for a count of 0 is what earlier calls launched. */
-static gboolean
-waits_anew(const SimTemplate *t, const SimOp *op, guint32 waited[SIM_SLOTS])
+gboolean
+sim_op_waits_anew(const SimTemplate *t, const SimOp *op, guint32 waited[SIM_SLOTS])
 {
     gboolean anew = FALSE;
     for (guint32 i = op->wait; i;) {
@@ -54,7 +51,7 @@ find_runs(Fusing *f, const SimFuse *how)
     guint32 waited[SIM_SLOTS] = {0};
     Run run = {0, 0, 0};
     for (guint k = 0; k < f->n; k++) {
-        gboolean anew = waits_anew(f->t, &ops[k], waited);
+        gboolean anew = sim_op_waits_anew(f->t, &ops[k], waited);
         f->begins[k] =
             k == 0 || anew || ops[k].join != SIM_JOIN_NONE || ops[k - 1].join != SIM_JOIN_NONE ||
             !how->together(how->user, ops[k - 1].tag, ops[k].tag) || !is_of_kind(&run, &ops[k]);
@@ -102,31 +99,23 @@ fuse_ops(const Fusing *f, const SimFuse *how)
     return fused;
 }
 
-/* Launch order without the ops that are now part of the one before. */
-static void
-renumber(Fusing *f, SimTemplate *t)
+void
+sim_template_compact(SimTemplate *t, const guint8 *dropped)
 {
-    guint n = 0;
+    guint n = 0, next[SIM_SLOTS] = {0};
+    double *loads = (double *)(void *)t->loads->data;
     for (guint i = 0; i < t->places->len; i++) {
-        guint32 place = g_array_index(t->places, guint32, i);
-        guint slot = place >> 28, position = place & 0xfffffff;
-        if (slot == f->slot && !f->begins[position])
+        guint slot = g_array_index(t->places, guint32, i) >> 28;
+        if (dropped[i])
             continue;
-        if (slot == f->slot)
-            place = slot << 28 | f->run_of[position];
-        g_array_index(t->places, guint32, n) = place;
-        double *loads = (double *)(void *)t->loads->data;
+        sim_template_ops(t, slot)[next[slot]].index = n;
+        g_array_index(t->places, guint32, n) = slot << 28 | next[slot]++;
         memmove(loads + (gsize)n * SIM_LOADS, loads + (gsize)i * SIM_LOADS,
                 SIM_LOADS * sizeof(double));
-        f->index_of[i] = n++;
+        n++;
     }
     g_array_set_size(t->places, n);
     g_array_set_size(t->loads, n);
-    for (guint slot = 0; slot < SIM_SLOTS; slot++)
-        for (guint k = 0; k < sim_template_count(t, slot); k++) {
-            SimOp *op = &sim_template_ops(t, slot)[k];
-            op->index = f->index_of[op->index];
-        }
 }
 
 void
@@ -137,12 +126,14 @@ sim_template_fuse(SimTemplate *t, guint slot, const SimFuse *how)
         return;
     f.begins = g_new(guint8, f.n);
     f.run_of = g_new0(guint32, f.n + 1);
-    f.index_of = g_new(guint32, t->places->len);
     find_runs(&f, how);
+    g_autofree guint8 *dropped = g_new0(guint8, t->places->len);
+    for (guint k = 0; k < f.n; k++)
+        dropped[sim_template_ops(t, slot)[k].index] = !f.begins[k];
     GArray *fused = fuse_ops(&f, how);
     g_array_unref(t->ops[slot]);
     t->ops[slot] = fused;
-    renumber(&f, t);
+    sim_template_compact(t, dropped);
     for (guint i = 1; i < t->waits->len; i++) {
         SimOpWait *wait = &g_array_index(t->waits, SimOpWait, i);
         if (wait->slot == slot)
@@ -150,5 +141,4 @@ sim_template_fuse(SimTemplate *t, guint slot, const SimFuse *how)
     }
     g_free(f.begins);
     g_free(f.run_of);
-    g_free(f.index_of);
 }

@@ -70,3 +70,9 @@ sim_program_at(const SimProgram *p, guint call)
 {
     return &g_array_index(p->calls, SimCall, call);
 }
+
+/* fuse.c: launch order without the ops that are dropped ([ops] by index), whose slots have been rewritten already. */
+void sim_template_compact(SimTemplate *t, const guint8 *dropped);
+/* Does the op wait for anything that no op before it on its slot has waited for? `waited`: 1 + the count of each slot,
+ * for a count of 0 is what earlier calls launched; what it waits for is added. */
+gboolean sim_op_waits_anew(const SimTemplate *t, const SimOp *op, guint32 waited[SIM_SLOTS]);

@@ -1,4 +1,5 @@
 libdtsim_a_SOURCES += \
+	%D%/chain.c \
 	%D%/deadlock.c \
 	%D%/engine.c %D%/engine.h \
 	%D%/fluid.c %D%/fluid.h \

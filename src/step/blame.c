@@ -52,6 +52,19 @@ has_gpu_daemons(const StepNoise *noise)
     return FALSE;
 }
 
+static gint64
+collectives_ns(const StepPacing *p, guint32 tag)
+{
+    const StepOp *op = &g_array_index(p->b->ops, StepOp, tag);
+    gint64 sum_ns = 0;
+    for (guint k = 0; k < op->n_links; k++) {
+        const StepLinkOfChain *link =
+            &g_array_index(p->b->chain_links, StepLinkOfChain, op->chain + k);
+        sum_ns += link->collective ? link->duration_ns : 0;
+    }
+    return sum_ns;
+}
+
 static void
 try_kernel(const Trial *t, const SimSegment *s)
 {
@@ -62,7 +75,8 @@ try_kernel(const Trial *t, const SimSegment *s)
         if (t->pace->factor[k] > t->pace->factor[slowest])
             slowest = k;
     double factor = t->pace->factor[slowest];
-    gint64 cost_ns = elapsed_ns - (gint64)((double)elapsed_ns / factor);
+    gint64 sent_ns = collectives_ns(p, s->tag); /* of a chain */
+    gint64 cost_ns = (gint64)((double)(elapsed_ns - sent_ns) * (1 - 1 / factor));
     t->blame->gpu_ns[slowest] += cost_ns;
     t->blame->cause_ns[STEP_CAUSE_GPU] += cost_ns;
     double deviation_ns = p->noise->jitter_frac * p->spread[s->tag] * (double)s->alone_ns * factor;

@@ -17,7 +17,16 @@ typedef struct {
     guint effect;      /* on memory, in StepBuild.effects; 0: none */
     guint transfer;    /* in StepBuild.transfers; 0: none */
     double spread;     /* of a run of kernels: sqrt(sum of squares) / sum of their times; 0: one op */
+    guint chain, n_links; /* of a chain: in StepBuild.chain_links; 0 links: none */
 } StepOp;
+
+/* A kernel, a run of them or a tensor-parallel collective in a chain of these. */
+typedef struct {
+    guint32 tag;
+    gboolean collective;
+    gint64 duration_ns;
+    double load[SIM_LOADS];
+} StepLinkOfChain;
 
 /* What an op sends. */
 typedef struct {
@@ -117,7 +126,10 @@ typedef struct {
     guint32 wire_tag, sync_tag, launch_tag, read_tag;
     gboolean has_pairs; /* in the schedule: tokens that run as one */
     gboolean fused;     /* runs of kernels are one op */
-    gboolean portless;  /* ports of NVLink are not simulated */
+    gboolean chained;   /* kernels and tensor-parallel collectives that follow each other are one op */
+    gboolean portless;  /* and none of these collectives needs the ports of NVLink to be simulated */
+    double chain_Bps;   /* as fast as a collective in a chain may go through a port */
+    GArray *chain_links; /* of StepLinkOfChain */
     guint *
         in_flight; /* [stages] microbatches between F and B at most; NULL: recompute_microbatches is 0 */
 } StepBuild;
@@ -156,6 +168,8 @@ const GArray *step_priced(StepBuild *b, StepClass *class, LlmPiece piece, LlmRec
 guint step_stream_slot(LlmStream stream);
 /* segment.c: takes a template that is complete, with its runs of kernels as one op each if the build says so. */
 void step_keep_template(StepBuild *b, SimTemplate *t);
+/* Counts on the ports what went through them without being simulated. */
+void step_count_chains(const StepBuild *b, SimEngine *engine);
 /* piece.c: an op list that is added to a template segment by segment, in any order that its waits allow. */
 typedef struct {
     const GArray *list;  /* of StepPriced; borrowed */

@@ -24,7 +24,11 @@ step_build_as(StepBuild *b, const StepOptions *options)
     gboolean ok = step_background_parse(options->background, &b->background, NULL);
     g_assert(ok); /* step_run looks at it first */
     step_build_classes(b, ranks, ranks == STEP_RANKS_CLASSES ? special : NULL);
+    if (ranks == STEP_RANKS_TP_LANES && b->fused && options->noise != NULL)
+        b->chain_Bps = step_ports_free_Bps(b, options->noise);
+    b->chained = b->chain_Bps > 0;
     step_build_programs(b);
+    b->portless = b->chained && step_ports_are_free(b);
 }
 
 gboolean

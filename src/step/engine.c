@@ -235,7 +235,7 @@ static void
 use_nvlink(Wiring *w, guint32 meeting, guint n, guint i, guint direction, double weight)
 {
     const StepResource *at = &w->b->links[i].nvlink[direction];
-    if (w->b->portless)
+    if (w->b->portless) /* step_count_chains counts */
         return;
     sim_engine_use(w->engine, meeting, n, at->id, NET_LOAD_NVLINK, weight);
     if (at->rest != STEP_NO_RESOURCE)

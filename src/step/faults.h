@@ -17,7 +17,10 @@ gboolean step_faults_attach(const GArray *faults, const StepPacing *p, const Ste
                             SimEngine *engine, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Is a GPU's port, or the card it goes out by, what is faulty? Not of links by name. */
 gboolean step_fault_is_at(const StepFault *fault, const Plan *plan, guint rank);
-/* Can no port of NVLink be what anything waits for? */
-gboolean step_ports_never_bind(const StepBuild *b, const StepNoise *noise);
+/* As fast as a tensor-parallel collective may go through ports of NVLink without being held up there by anything; 0:
+ * others use them, too. */
+double step_ports_free_Bps(const StepBuild *b, const StepNoise *noise);
+/* Is that so for all of a build's programs? */
+gboolean step_ports_are_free(const StepBuild *b);
 /* Global ranks whose part of the machine is slow or fails, in whatever way; GArray of guint, ascending. */
 GArray *step_noise_special(const StepNoise *noise, const Plan *plan);

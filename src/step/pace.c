@@ -324,25 +324,6 @@ pass(StepPace *pace, guint clock, guint i, gsize k, gint64 d_ns, gint64 *ret_slo
 }
 
 static gint64
-kernel_ns(StepPace *pace, guint i, guint32 tag, gint64 start_ns, gint64 d_ns)
-{
-    const StepPacing *p = pace->shared;
-    gsize first = (gsize)i * p->n_members;
-    double frac = p->noise->jitter_frac * p->spread[tag];
-    guint32 number = pace->n_kernels[i]++;
-    gint64 slowest_ns = start_ns;
-    begin_together(pace, 0, i, STEP_SLOT_COMPUTE, start_ns);
-    for (gsize k = first; k < first + p->n_members; k++) {
-        double times = pace->factor[k];
-        if (frac > 0)
-            times *= jittered(p, pace->key[k], number, frac);
-        pass(pace, 0, i, k, whole_ns((double)d_ns * times), &slowest_ns);
-    }
-    pace->slowest_ns[0][i] = slowest_ns;
-    return slowest_ns - start_ns;
-}
-
-static gint64
 host_ns(StepPace *pace, guint i, guint slot, gint64 start_ns, gint64 d_ns)
 {
     guint n = pace->shared->n_members;
@@ -379,6 +360,57 @@ collective_ns(StepPace *pace, guint i, guint slot, guint32 tag, gint64 start_ns,
         slowest_ns = MAX(slowest_ns, pace->met_ns[group]);
     }
     pace->slowest_met_ns[groups[0]] = slowest_ns;
+    return slowest_ns - start_ns;
+}
+
+/* All members run a kernel, or a run of them, each when it is done with what was before. */
+static void
+pass_kernel(StepPace *pace, guint i, guint32 tag, gint64 d_ns, gint64 *slowest_ns)
+{
+    const StepPacing *p = pace->shared;
+    gsize first = (gsize)i * p->n_members;
+    double frac = p->noise->jitter_frac * p->spread[tag];
+    guint32 number = pace->n_kernels[i]++;
+    for (gsize k = first; k < first + p->n_members; k++) {
+        double times = pace->factor[k];
+        if (frac > 0)
+            times *= jittered(p, pace->key[k], number, frac);
+        pass(pace, 0, i, k, whole_ns((double)d_ns * times), slowest_ns);
+    }
+}
+
+/* Link by link: a collective begins when the slowest member is there and ends for all. */
+static void
+pass_chain(StepPace *pace, guint i, const StepOp *op, gint64 *slowest_ns)
+{
+    const StepPacing *p = pace->shared;
+    for (guint l = 0; l < op->n_links; l++) {
+        const StepLinkOfChain *link =
+            &g_array_index(p->b->chain_links, StepLinkOfChain, op->chain + l);
+        if (link->duration_ns == 0)
+            continue;
+        if (!link->collective) {
+            pass_kernel(pace, i, link->tag, link->duration_ns, slowest_ns);
+            continue;
+        }
+        *slowest_ns +=
+            collective_ns(pace, i, STEP_SLOT_TP, link->tag, *slowest_ns, link->duration_ns);
+        for (gsize k = (gsize)i * p->n_members; k < (gsize)(i + 1) * p->n_members; k++)
+            pace->done_ns[0][k] = *slowest_ns;
+    }
+}
+
+static gint64
+kernel_ns(StepPace *pace, guint i, guint32 tag, gint64 start_ns, gint64 d_ns)
+{
+    const StepOp *op = &g_array_index(pace->shared->b->ops, StepOp, tag);
+    gint64 slowest_ns = start_ns;
+    begin_together(pace, 0, i, STEP_SLOT_COMPUTE, start_ns);
+    if (op->n_links > 0)
+        pass_chain(pace, i, op, &slowest_ns);
+    else
+        pass_kernel(pace, i, tag, d_ns, &slowest_ns);
+    pace->slowest_ns[0][i] = slowest_ns;
     return slowest_ns - start_ns;
 }
 

@@ -207,6 +207,34 @@ take_away(Path *path, gint64 ns)
     }
 }
 
+/* What chains took is what their links took, in proportion. */
+static void
+unchain(Path *path)
+{
+    const StepBuild *b = path->b;
+    for (guint tag = 0; tag < b->ops->len; tag++) {
+        const StepOp *op = &g_array_index(b->ops, StepOp, tag);
+        for (guint bubble = 0; bubble < 2 && op->n_links > 0; bubble++) {
+            gint64 left_ns = path->by_tag[2 * tag + bubble];
+            double alone_ns = 0;
+            path->by_tag[2 * tag + bubble] = 0;
+            for (guint k = op->n_links; k-- > 0;)
+                alone_ns += (double)g_array_index(b->chain_links, StepLinkOfChain, op->chain + k)
+                                .duration_ns;
+            for (guint k = 0; k < op->n_links; k++) {
+                const StepLinkOfChain *link =
+                    &g_array_index(b->chain_links, StepLinkOfChain, op->chain + k);
+                double share = alone_ns > 0 ? (double)link->duration_ns / alone_ns : 1;
+                gint64 ns =
+                    k + 1 < op->n_links ? (gint64)((double)left_ns * MIN(share, 1)) : left_ns;
+                path->by_tag[2 * link->tag + bubble] += ns;
+                left_ns -= ns;
+                alone_ns -= (double)link->duration_ns;
+            }
+        }
+    }
+}
+
 void
 step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r)
 {
@@ -224,6 +252,7 @@ step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r)
     sim_engine_critical_path(engine, attribute, &path);
     r->slowed_ns = path.slowed_ns;
     r->delayed_ns = path.delayed_ns;
+    unchain(&path);
     take_away(&path, sim_engine_now(engine) - r->time_ns);
     for (guint tag = 0; tag < b->ops->len; tag++) {
         r->breakdown_ns[g_array_index(b->ops, StepOp, tag).kind] += path.by_tag[2 * tag];

@@ -13,7 +13,7 @@ step_intern_op(StepBuild *b, const StepOp *op)
         const StepOp *o = &g_array_index(b->ops, StepOp, i);
         if (o->kind == op->kind && o->basis == op->basis && o->error_frac == op->error_frac &&
             o->pipeline == op->pipeline && o->effect == op->effect && o->transfer == op->transfer &&
-            o->spread == op->spread &&
+            o->spread == op->spread && o->chain == op->chain &&
             strcmp(o->name, op->name) == 0)
             return i;
     }

@@ -280,7 +280,6 @@ step_samples_run(const Plan *plan, const Schedule *schedule, const CostBook *cos
     s.result->undisturbed_ns = undisturbed->time_ns;
     s.pacing = step_pacing_new(&b, options->noise, s.result->lanes);
     name_suspects(&s);
-    b.portless = step_ports_never_bind(&b, options->noise);
     run_all(&s, threads, done, user);
     if (report_error(&s, error))
         finish(&s);

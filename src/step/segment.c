@@ -3,7 +3,12 @@
  * Without interference no time changes.  Such an op remembers how far its time spreads when each of its kernels
  * does by itself: sqrt(sum d_i^2) / sum d_i.  Its memory is all that its kernels allocate when it starts, and what
  * they free when it ends: a peak is never below that of single kernels, and may be above it.  Its name is that of
- * its longest kernel. */
+ * its longest kernel.
+ *
+ * In a lane (step/pace.c), whose tensor-parallel collectives nobody else takes part in, those that follow a run and
+ * that the next run waits for become one op with them, where nothing else goes through the ports of its GPUs and they
+ * are not what the collectives are limited by.  The op's links are drawn one by one (step/pace.c), and counted one by
+ * one where the result tells times and bytes. */
 #include "config.h"
 
 #include <math.h>
@@ -64,11 +69,112 @@ tag_of_run(void *user, const guint32 *tags, const gint64 *durations_ns, guint n)
     return step_intern_op(b, &op);
 }
 
+/* --- chains ------------------------------------------------------------------------------------------- */
+
+static gboolean
+is_plain(void *user, guint32 tag)
+{
+    return op_of(user, tag)->kind != STEP_HOST;
+}
+
+static gboolean
+is_serial(void *user, const SimLink *link)
+{
+    const StepBuild *b = user;
+    double seconds = 1e-9 * (double)link->duration_ns;
+    return link->load[NET_LOAD_NVLINK] <= b->chain_Bps * seconds;
+}
+
+static guint32
+tag_of_chain(void *user, const SimLink *links, guint n)
+{
+    StepBuild *b = user;
+    StepEffect effect = {0};
+    double sum_ns = 0, squares = 0;
+    guint longest = 0;
+    gboolean marked = FALSE;
+    StepOp op = {.chain = b->chain_links->len};
+    for (guint i = 0; i < n; i++) {
+        const StepOp *part = op_of(b, links[i].tag);
+        double ns = (double)links[i].duration_ns, spread = part->spread > 0 ? part->spread : 1;
+        StepLinkOfChain link = {links[i].tag, links[i].other, links[i].duration_ns, {0}};
+        for (guint k = 0; k < SIM_LOADS && links[i].other; k++)
+            link.load[k] = links[i].load[k];
+        g_array_append_val(b->chain_links, link);
+        sum_ns += ns;
+        squares += ns * ns * spread * spread;
+        if (!links[i].other && (links[longest].other || ns > (double)links[longest].duration_ns))
+            longest = i;
+        marked = marked || part->effect != 0;
+        add_effect(b, part->effect, &effect);
+    }
+    guint chain = op.chain;
+    op = *op_of(b, links[longest].tag);
+    op.chain = chain;
+    op.n_links = n;
+    op.spread = sum_ns > 0 ? sqrt(squares) / sum_ns : 1;
+    op.effect = marked ? step_intern_effect(b, &effect) : 0;
+    return step_intern_op(b, &op);
+}
+
+static void
+add_load(const double *load, gint64 duration_ns, double sum[SIM_LOADS], gint64 *sum_ns)
+{
+    *sum_ns += duration_ns;
+    for (guint k = 0; k < SIM_LOADS; k++)
+        sum[k] += load[k];
+}
+
+/* What is not simulated of one run of a class's program: collectives in chains, and without ports all others. */
+static void
+sum_program(const StepBuild *b, const SimProgram *program, double sum[SIM_LOADS], gint64 *sum_ns)
+{
+    for (guint call = 0; call < sim_program_n_calls(program); call++) {
+        const SimTemplate *t = sim_program_called(program, call);
+        for (guint i = 0; i < sim_template_n_ops(t); i++) {
+            const StepOp *op = op_of(b, sim_template_tag(t, i));
+            for (guint k = 0; k < op->n_links; k++) {
+                const StepLinkOfChain *link =
+                    &g_array_index(b->chain_links, StepLinkOfChain, op->chain + k);
+                if (link->collective)
+                    add_load(link->load, link->duration_ns, sum, sum_ns);
+            }
+            if (b->portless && sim_template_slot(t, i) == STEP_SLOT_TP) {
+                SimWork work = sim_template_work(t, i);
+                add_load(work.load, work.duration_ns, sum, sum_ns);
+            }
+        }
+    }
+}
+
+void
+step_count_chains(const StepBuild *b, SimEngine *engine)
+{
+    for (guint class = 0; class < b->classes->len && b->chained; class ++) {
+        const StepLowered *lowered = g_ptr_array_index(b->lowered, class);
+        double load[SIM_LOADS] = {0};
+        gint64 busy_ns = 0;
+        sum_program(b, lowered->program, load, &busy_ns);
+        for (guint i = 0; i < b->ranks->len; i++)
+            for (guint direction = STEP_OUT; direction < STEP_N_DIRECTIONS; direction++) {
+                const StepResource *port = &b->links[i].nvlink[direction];
+                if (g_array_index(b->ranks, StepRank, i).class != class)
+                    continue;
+                sim_engine_add_load(engine, port->id, load[NET_LOAD_NVLINK], busy_ns);
+                if (port->rest != STEP_NO_RESOURCE)
+                    sim_engine_add_load(engine, port->rest, load[NET_LOAD_NVLINK_REST], 0);
+            }
+    }
+}
+
 void
 step_keep_template(StepBuild *b, SimTemplate *t)
 {
     const SimFuse how = {together, tag_of_run, b};
+    const SimChain chain = {STEP_SLOT_TP, is_serial, is_plain, tag_of_chain, b};
     if (b->fused)
         sim_template_fuse(t, STEP_SLOT_COMPUTE, &how);
+    if (b->chained)
+        sim_template_chain(t, STEP_SLOT_COMPUTE, &chain);
     g_ptr_array_add(b->templates, t);
 }

@@ -78,6 +78,7 @@ step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const 
         .transfers = g_array_new(FALSE, TRUE, sizeof(StepTransfer)),
         .fabric = step_fabric_new(plan),
         .fabric_links = g_array_new(FALSE, FALSE, sizeof(StepFabricLink)),
+        .chain_links = g_array_new(FALSE, FALSE, sizeof(StepLinkOfChain)),
         .link_parts = g_array_new(FALSE, FALSE, sizeof(StepLinkPart)),
         .classes = g_array_new(FALSE, TRUE, sizeof(StepClass)),
         .ranks = g_array_new(FALSE, TRUE, sizeof(StepRank)),
@@ -103,6 +104,7 @@ step_build_clear(StepBuild *b)
     g_free(b->links);
     g_array_unref(b->fabric_links);
     g_array_unref(b->link_parts);
+    g_array_unref(b->chain_links);
     step_fabric_free(b->fabric);
     g_array_unref(b->classes);
     g_array_unref(b->ranks);
@@ -131,8 +133,10 @@ static StepResult *
 run_engine(StepBuild *b, SimEngine *engine, const StepOptions *options, GError **error)
 {
     GError *local = NULL;
-    if (sim_engine_run(engine, step_name_call, b, &local))
+    if (sim_engine_run(engine, step_name_call, b, &local)) {
+        step_count_chains(b, engine);
         return step_collect(b, engine, options);
+    }
     if (g_error_matches(local, SIM_ERROR, SIM_ERROR_DEADLOCK))
         g_prefix_error(&local, "schedule %s: its messages need another order, or --p2p async: ",
                        b->schedule->name);

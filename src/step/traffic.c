@@ -61,6 +61,15 @@ add_template(const StepBuild *b, GArray *traffic, const Called *called)
         guint32 tag = sim_template_tag(called->template, i);
         guint slot = sim_template_slot(called->template, i);
         const StepOp *op = &g_array_index(b->ops, StepOp, tag);
+        for (guint k = 0; k < op->n_links; k++) {
+            const StepLinkOfChain *link =
+                &g_array_index(b->chain_links, StepLinkOfChain, op->chain + k);
+            const StepOp *part = &g_array_index(b->ops, StepOp, link->tag);
+            if (part->transfer > 0)
+                add_traffic(traffic, part,
+                            &g_array_index(b->transfers, StepTransfer, part->transfer),
+                            called->calls);
+        }
         if (op->transfer > 0)
             add_traffic(traffic, op, &g_array_index(b->transfers, StepTransfer, op->transfer),
                         called->calls);

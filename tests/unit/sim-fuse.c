@@ -76,6 +76,131 @@ run(SimTemplate *const *templates, guint n, const guint *order, guint calls, gin
         ret_ends[p] = sim_engine_rank_end(e, p);
 }
 
+static gboolean
+is_link(void *user, guint32 tag)
+{
+    return tag != 2;
+}
+
+static gboolean
+is_serial(void *user, const SimLink *link)
+{
+    g_assert_true(link->other);
+    return is_link(user, link->tag);
+}
+
+static guint32
+chain_tag(void *user, const SimLink *links, guint n)
+{
+    guint *n_others = user;
+    g_assert_cmpuint(n, >, 1);
+    g_assert_false(links[0].other);
+    for (guint i = 0; i < n; i++)
+        *n_others += links[i].other;
+    return 1;
+}
+
+static void
+chain(SimTemplate *t, guint *n_others)
+{
+    const SimChain how = {1, is_serial, is_link, chain_tag, n_others};
+    sim_template_chain(t, 0, &how);
+}
+
+/* Ops of one slot, and of another in whose meetings nobody else is, which wait for what was launched before on the
+ * slot, often for all of it, and are waited for, often at once; a third slot waits for either. */
+static SimTemplate *
+random_layers(GRand *rand, guint n)
+{
+    SimTemplate *t = sim_template_new();
+    guint last = G_MAXUINT;
+    for (guint i = 0; i < n; i++) {
+        guint slot = (guint)g_rand_int_range(rand, 0, 10);
+        slot = slot < 6 ? 0 : slot < 9 ? 1 : 2;
+        SimWork work = {.duration_ns = g_rand_int_range(rand, 0, 1000)};
+        guint op = sim_template_add(t, slot, work, (guint)g_rand_int_range(rand, 0, 3));
+        if (slot == 1) {
+            sim_template_join(t, op, SIM_JOIN_ALL, 0, FALSE);
+            if (last == G_MAXUINT || g_rand_int_range(rand, 0, 4) > 0)
+                sim_template_wait_slot(t, op, 0);
+            last = op;
+        } else if (last != G_MAXUINT && g_rand_int_range(rand, 0, 3) > 0) {
+            sim_template_wait_op(t, op, last);
+        }
+        if (i > 0 && g_rand_int_range(rand, 0, 8) == 0)
+            sim_template_wait_op(t, op, (guint)g_rand_int_range(rand, 0, (gint32)i));
+    }
+    return t;
+}
+
+/* One rank, calls of random templates, as they are and in chains. */
+static gint64
+run_layers(guint32 seed, gboolean chained, guint *n_others)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+    g_autoptr(SimEngine) e = sim_engine_new();
+    g_autoptr(SimProgram) program = sim_program_new();
+    guint32 port = sim_engine_add_meetings(e, 1, 1);
+    SimTemplate *templates[3];
+    for (guint i = 0; i < G_N_ELEMENTS(templates); i++) {
+        templates[i] = random_layers(rand, (guint)g_rand_int_range(rand, 1, 40));
+        if (chained)
+            chain(templates[i], n_others);
+    }
+    for (guint i = 0; i < 10; i++) {
+        sim_program_call(program, templates[g_rand_int_range(rand, 0, 3)], 0, 0);
+        if (i % 4 == 1)
+            sim_program_wait(program, 2, 0, sim_program_launched(program, 0));
+    }
+    sim_engine_add_rank(e, program, &port, 1);
+    GError *error = NULL;
+    gboolean ok = sim_engine_run(e, NULL, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_true(ok);
+    gint64 end = sim_engine_rank_end(e, 0);
+    for (guint i = 0; i < G_N_ELEMENTS(templates); i++)
+        sim_template_free(templates[i]);
+    return end;
+}
+
+static void
+test_chains(void)
+{
+    guint n_others = 0;
+    for (guint round = 0; round < 3000; round++) {
+        guint32 seed = (guint32)g_test_rand_int();
+        g_assert_cmpint(run_layers(seed, TRUE, &n_others), ==, run_layers(seed, FALSE, NULL));
+    }
+    g_assert_cmpuint(n_others, >, 1000); /* or nothing was shown */
+}
+
+/* Kernels of 10, 20, 30 and 40 ns, a collective of 5 ns behind the first and one of 7 ns behind the third, each waited
+ * for by the next: one op of 112 ns. */
+static void
+test_one_chain(void)
+{
+    g_autoptr(SimTemplate) t = sim_template_new();
+    guint n_others = 0, collective = G_MAXUINT;
+    for (guint i = 1; i <= 4; i++) {
+        guint kernel = sim_template_add(t, 0, (SimWork){.duration_ns = 10 * i}, 0);
+        if (i == 1) /* what was before on the other slot is over */
+            sim_template_wait_slot(t, kernel, 1);
+        if (collective != G_MAXUINT)
+            sim_template_wait_op(t, kernel, collective);
+        if (i == 2)
+            continue;
+        collective = sim_template_add(t, 1, (SimWork){.duration_ns = 4 + i}, 1);
+        sim_template_join(t, collective, SIM_JOIN_ALL, 0, FALSE);
+        sim_template_wait_slot(t, collective, 0);
+    }
+    chain(t, &n_others);
+    g_assert_cmpuint(n_others, ==, 2);
+    g_assert_cmpuint(sim_template_n_ops(t), ==,
+                     2); /* and the last collective, which nothing waits for */
+    g_assert_cmpint(sim_template_work(t, 0).duration_ns, ==, 112);
+    g_assert_cmpint(sim_template_work(t, 1).duration_ns, ==, 8);
+}
+
 static void
 test_same_time(void)
 {
@@ -151,5 +276,7 @@ main(int argc, char **argv)
     g_test_add_func("/sim/fuse/random programs take the same time", test_same_time);
     g_test_add_func("/sim/fuse/what is waited for ends a run", test_waited_for);
     g_test_add_func("/sim/fuse/unlike tags", test_tags);
+    g_test_add_func("/sim/fuse/random chains take the same time", test_chains);
+    g_test_add_func("/sim/fuse/kernels and collectives in one chain", test_one_chain);
     return g_test_run();
 }
