@@ -187,8 +187,7 @@ cli_inputs_spec(const CliInputs *in, const ClusterSystem *system, PlanSpec *ret_
     else if (spec.vpp > 1)
         spec.schedule = plan_runs_pytorch(&spec) ? "interleaved_torch" : "interleaved";
     if (system->described_nodes > 0 && !cli_inputs_is_given(in, "gpus") &&
-        !cli_inputs_is_given(in, "nodes") && !cli_inputs_is_given(in, "dp") &&
-        in->hostfile == NULL)
+        !cli_inputs_is_given(in, "nodes") && !cli_inputs_is_given(in, "dp") && in->hostfile == NULL)
         spec.gpus = system->described_nodes * system->gpus_per_node;
     if (in->nodes > 0) {
         gint64 gpus = in->nodes * system->gpus_per_node;

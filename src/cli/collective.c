@@ -63,7 +63,8 @@ nccl_set(const char *name, const char *text, gpointer user, GError **error)
 }
 
 static gboolean
-sharp_set(const char *name, const char *text, gpointer user, GError **error)
+sharp_set(const char *name G_GNUC_UNUSED, const char *text G_GNUC_UNUSED, gpointer user,
+          GError **error G_GNUC_UNUSED)
 {
     g_ptr_array_add(((Wish *)user)->sets, g_strdup("nccl.sharp=yes"));
     return TRUE;

@@ -22,18 +22,18 @@ typedef struct {
     char *model, *system, *schedule, *placement, *stage_layers, *layout; /* NULL: not given */
     char *recompute_modules, *recompute_stages, *expert_histogram;
     char *rank_order, *allocation, *hostfile;
-    char *background; /* NULL: nothing */
+    char *background;    /* NULL: nothing */
     char *hostfile_text; /* of that file, read when it was given */
-    gint64 nodes; /* 0: not given */
+    gint64 nodes;        /* 0: not given */
     gboolean fsdp, tp_pp_dp;
-    guint gradient, dropout, flops, ranks; /* index in choices */
+    guint gradient, dropout, flops, ranks;            /* index in choices */
     char *gpu_spread, *jitter, *slow, *flap, *daemon; /* NULL: not given */
-    gint64 sample;                         /* 0: not given */
-    guint detail;                          /* auto, op, segment */
-    StepNoise *noise;                      /* of the six before, but seed and sample */
-    GPtrArray *sets;                       /* of char*, "section.key=value" */
-    GArray *given;                         /* of const CliOption*, in the order given, each once */
-    GPtrArray *axes;                       /* of CliAxis*; NULL: ranges are refused */
+    gint64 sample;                                    /* 0: not given */
+    guint detail;                                     /* auto, op, segment */
+    StepNoise *noise;                                 /* of the six before, but seed and sample */
+    GPtrArray *sets;                                  /* of char*, "section.key=value" */
+    GArray *given;   /* of const CliOption*, in the order given, each once */
+    GPtrArray *axes; /* of CliAxis*; NULL: ranges are refused */
 } CliInputs;
 
 CliInputs *cli_inputs_new(void);

@@ -34,7 +34,7 @@ torus_plan(ClusterTopology *t, GError **error)
 }
 
 static ClusterTopoLink
-torus_link(const ClusterTopology *t, guint link)
+torus_link(const ClusterTopology *t, guint link G_GNUC_UNUSED)
 {
     return (ClusterTopoLink){CLUSTER_TOPO_GLOBAL, t->leaf_Bps};
 }

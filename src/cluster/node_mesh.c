@@ -69,7 +69,8 @@ mesh_route(const ClusterTopology *t, guint local, guint other, ClusterWay *way)
 }
 
 static void
-mesh_reach(const ClusterTopology *t, guint local, guint nic, gboolean out, ClusterWay *way)
+mesh_reach(const ClusterTopology *t G_GNUC_UNUSED, guint local G_GNUC_UNUSED,
+           guint nic G_GNUC_UNUSED, gboolean out G_GNUC_UNUSED, ClusterWay *way G_GNUC_UNUSED)
 {
 }
 

@@ -73,8 +73,8 @@ direct_expected_GBps(const NetFabric *fabric, NetOp op G_GNUC_UNUSED, const NetG
 }
 
 static double
-direct_wire_frac(const NetFabric *fabric, NetOp op G_GNUC_UNUSED, const NetGroup *group,
-                 NetProtocol protocol)
+direct_wire_frac(const NetFabric *fabric G_GNUC_UNUSED, NetOp op G_GNUC_UNUSED,
+                 const NetGroup *group G_GNUC_UNUSED, NetProtocol protocol)
 {
     switch (protocol) {
     case NET_LL:

@@ -141,8 +141,8 @@ check_dtype(const PlanSpec *spec, const ClusterSystem *system, GError **error)
 }
 
 static void
-remark_on_nodes(const PlanSpec *spec, const LlmShape *shape, const ClusterSystem *system,
-                GPtrArray *remarks)
+remark_on_nodes(const PlanSpec *spec, const LlmShape *shape,
+                const ClusterSystem *system G_GNUC_UNUSED, GPtrArray *remarks)
 {
     if (spec->tp > shape->kv_heads)
         plan_remark(remarks,

@@ -146,13 +146,14 @@ typedef struct {
     const char *
         allocation; /* which nodes: "contiguous", "random", "fragmented:K" (runs of at most K free nodes, by
                              * `seed`), or NULL: contiguous */
-    gint64 fabric_nodes; /* nodes there are, of which the job gets some; 0: as many as it needs, twice as many
+    gint64
+        fabric_nodes; /* nodes there are, of which the job gets some; 0: as many as it needs, twice as many
                           * where they are not contiguous */
     const char *hostfile;      /* text of a hostfile: rank -> slot; NULL: none */
     const char *hostfile_name; /* for messages */
-    int dropout;          /* -1: as the model says */
-    const char *schedule; /* borrowed; checked by the caller against schedule_types */
-    gint64 group;         /* microbatch group size; 0: pp */
+    int dropout;               /* -1: as the model says */
+    const char *schedule;      /* borrowed; checked by the caller against schedule_types */
+    gint64 group;              /* microbatch group size; 0: pp */
     gint64 first_stage_layers, last_stage_layers; /* 0: not given */
     const char *stage_layers; /* "23,24,24,25": explicit counts in stage order; NULL: not given */
     gboolean account_for_embedding, account_for_loss;
@@ -188,9 +189,10 @@ typedef struct {
     const ClusterSystem *system; /* borrowed */
     /* Where ranks live: slot_of[rank]; NULL: rank r in slot r. Nodes up to the last one that is used. */
     guint *slot_of;
-    guint *rank_in; /* the rank in each slot of the n_nodes nodes, G_MAXUINT: none; NULL as slot_of */
+    guint
+        *rank_in; /* the rank in each slot of the n_nodes nodes, G_MAXUINT: none; NULL as slot_of */
     guint n_nodes;
-    guint ranks_per_node; /* most ranks on one node */
+    guint ranks_per_node;      /* most ranks on one node */
     ClusterTopology *topology; /* of these nodes */
     LlmCut cut;
     gint64 gpus, nodes;

@@ -49,13 +49,12 @@ text_head(const ReportSamples *r, GString *out)
 {
     const PlanSpec *p = &r->plan->spec;
     const StepSamples *s = r->samples;
-    g_string_append_printf(out,
-                           "%s on %s: %" G_GINT64_FORMAT " GPUs, tp %" G_GINT64_FORMAT
-                           ", pp %" G_GINT64_FORMAT ", dp %" G_GINT64_FORMAT
-                           ", %s, %" G_GINT64_FORMAT " microbatch%s\n",
-                           r->plan->shape->name, r->plan->system->name, r->plan->gpus, p->tp, p->pp,
-                           p->dp, r->schedule->name, p->microbatches,
-                           p->microbatches == 1 ? "" : "es");
+    g_string_append_printf(
+        out,
+        "%s on %s: %" G_GINT64_FORMAT " GPUs, tp %" G_GINT64_FORMAT ", pp %" G_GINT64_FORMAT
+        ", dp %" G_GINT64_FORMAT ", %s, %" G_GINT64_FORMAT " microbatch%s\n",
+        r->plan->shape->name, r->plan->system->name, r->plan->gpus, p->tp, p->pp, p->dp,
+        r->schedule->name, p->microbatches, p->microbatches == 1 ? "" : "es");
     g_string_append_printf(out, "%s, seed %" G_GUINT64_FORMAT ", samples 1 to %u\n\n", r->wrong,
                            r->noise->seed, s->n);
 }

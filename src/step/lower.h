@@ -51,7 +51,8 @@ enum {
     STEP_PORT_WORLD,
     STEP_PORT_REPLICA, /* the two ranks that hold the same stages of two replicas */
     STEP_N_GROUP_PORTS,
-    STEP_PORT_H2D = STEP_N_GROUP_PORTS, /* copies from and to the host, through the GPU's PCIe port */
+    STEP_PORT_H2D =
+        STEP_N_GROUP_PORTS, /* copies from and to the host, through the GPU's PCIe port */
     STEP_PORT_D2H,
     STEP_PORT_WIRES
 };

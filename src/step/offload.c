@@ -34,8 +34,8 @@ add_pcie(StepBuild *b, SimTemplate *t, const char *name, guint slot, double byte
     work.load[STEP_LOAD_COPY] = bytes;
     /* read or written once, where copies between GPUs are both */
     work.kind = step_traffic_kind(b, STEP_HOST, COST_TRAFFIC_COPY, 0, bytes / 2, ns);
-    guint op = sim_template_add(
-        t, slot, work, step_tag(b, name, STEP_HOST, COST_MODELLED, TRANSFER_ERROR, FALSE));
+    guint op = sim_template_add(t, slot, work,
+                                step_tag(b, name, STEP_HOST, COST_MODELLED, TRANSFER_ERROR, FALSE));
     sim_template_join(t, op, SIM_JOIN_ALL, slot == STEP_SLOT_H2D ? STEP_PORT_H2D : STEP_PORT_D2H,
                       FALSE);
     b->copies = TRUE;
@@ -48,7 +48,8 @@ add_nvme(StepBuild *b, SimTemplate *t, const char *name, double bytes, gboolean 
     const ClusterSystem *system = b->plan->system;
     gint64 Bps = write ? system->nvme_write_Bps : system->nvme_read_Bps;
     g_assert(Bps > 0);
-    return sim_template_add(t, STEP_SLOT_NVME, step_work(1e9 * bytes / ((double)Bps / gpus_of_node(b))),
+    return sim_template_add(t, STEP_SLOT_NVME,
+                            step_work(1e9 * bytes / ((double)Bps / gpus_of_node(b))),
                             step_tag(b, name, STEP_HOST, COST_MODELLED, TRANSFER_ERROR, FALSE));
 }
 

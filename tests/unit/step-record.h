@@ -28,7 +28,7 @@ typedef struct {
     "[node]\ngpus = 8\nlink = nvswitch\nnvlink-rate = 100GBps\nnvlink-efficiency = 100%\n"          \
     "nvlink-latency = 1us\npcie-rate = 10GBps\n"                                                    \
     "[nic]\ncount = 8\nrate = 400Gbps\nefficiency = 100%\nlatency = 5us\n"                          \
-    "[fabric]\nkind = rail\noversubscription = 1:1\n"                                      \
+    "[fabric]\nkind = rail\noversubscription = 1:1\n"                                               \
     "[host]\nlaunch = 0ns\nsync = 0ns\nfixed-memory = 1GB\nmemory-rate = 100GBps\n"                 \
     "nvme-read = 8GBps\nnvme-write = 4GBps\n"
 
