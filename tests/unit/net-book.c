@@ -71,8 +71,9 @@ static const char rows[] = "all_reduce\tbf16\t8\t1\t1024\t22\n"
                            "all_gather\tbf16\t16\t2\t1024\t36\n"
                            "all_gather\tbf16\t16\t2\t1073741824\t5723\n";
 
-static const NetGroup node = {8, 1, 8, 8}, pair_of_nodes = {16, 2, 8, 8},
-                      one_a_node = {16, 16, 1, 1};
+static const NetGroup node = {.ranks = 8, .nodes = 1, .ranks_per_node = 8, .nics = 8},
+                      pair_of_nodes = {.ranks = 16, .nodes = 2, .ranks_per_node = 8, .nics = 8},
+                      one_a_node = {.ranks = 16, .nodes = 16, .ranks_per_node = 1, .nics = 1};
 
 static void
 test_measured(void)
@@ -111,7 +112,9 @@ test_nothing_to_send(void)
     g_autoptr(NetBook) book = book_of(&machine.system);
     g_assert_cmpuint(net_book_n_rows(book), ==, 0);
     for (int op = 0; op < NET_N_OPS; op++) {
-        NetTime alone = net_collective(book, (NetOp)op, (NetGroup){1, 1, 1, 1}, 1 << 20);
+        NetTime alone = net_collective(
+            book, (NetOp)op, (NetGroup){.ranks = 1, .nodes = 1, .ranks_per_node = 1, .nics = 1},
+            1 << 20);
         NetTime empty = net_collective(book, (NetOp)op, pair_of_nodes, 0);
         g_assert_cmpfloat(alone.time.ns, ==, 0);
         g_assert_cmpfloat(alone.nvlink_bytes, ==, 0);
@@ -130,7 +133,7 @@ check_book(const NetBook *book)
         NetOp op = (NetOp)g_test_rand_int_range(0, NET_N_OPS);
         guint nodes = 1u << g_test_rand_int_range(0, 7);
         guint k = 1u << g_test_rand_int_range(nodes == 1 ? 1 : 0, 4);
-        NetGroup group = {nodes * k, nodes, k, k};
+        NetGroup group = {.ranks = nodes * k, .nodes = nodes, .ranks_per_node = k, .nics = k};
         double last = 0.0;
         for (double bytes = 1; bytes < 6e10; bytes *= g_test_rand_double_range(1.01, 3.0)) {
             NetTime t = net_collective(book, op, group, (gint64)bytes);
@@ -185,23 +188,48 @@ test_plausible(void)
         gint64 bytes;
         double low_us, high_us;
     } cases[] = {
-        {"small all_reduce in a node", NET_ALL_REDUCE, {8, 1, 8, 8}, 1024, 12, 40},
-        {"small all_reduce, two nodes", NET_ALL_REDUCE, {16, 2, 8, 8}, 1024, 20, 60},
-        {"small send in a node", NET_SEND_RECV, {2, 1, 2, 2}, 1024, 5, 20},
-        {"small send across", NET_SEND_RECV, {2, 2, 1, 1}, 1024, 8, 30},
+        {"small all_reduce in a node",
+         NET_ALL_REDUCE,
+         {.ranks = 8, .nodes = 1, .ranks_per_node = 8, .nics = 8},
+         1024,
+         12,
+         40},
+        {"small all_reduce, two nodes",
+         NET_ALL_REDUCE,
+         {.ranks = 16, .nodes = 2, .ranks_per_node = 8, .nics = 8},
+         1024,
+         20,
+         60},
+        {"small send in a node",
+         NET_SEND_RECV,
+         {.ranks = 2, .nodes = 1, .ranks_per_node = 2, .nics = 2},
+         1024,
+         5,
+         20},
+        {"small send across",
+         NET_SEND_RECV,
+         {.ranks = 2, .nodes = 2, .ranks_per_node = 1, .nics = 1},
+         1024,
+         8,
+         30},
         {"1 GiB all_reduce in a node, about 230 GB/s",
          NET_ALL_REDUCE,
-         {8, 1, 8, 8},
+         {.ranks = 8, .nodes = 1, .ranks_per_node = 8, .nics = 8},
          1 << 30,
          7500,
          9500},
         {"1 GiB all_reduce, 16 nodes of one rank, 23 GB/s",
          NET_ALL_REDUCE,
-         {16, 16, 1, 1},
+         {.ranks = 16, .nodes = 16, .ranks_per_node = 1, .nics = 1},
          1 << 30,
          85000,
          100000},
-        {"1 GiB sent across", NET_SEND_RECV, {2, 2, 1, 1}, 1 << 30, 44000, 50000},
+        {"1 GiB sent across",
+         NET_SEND_RECV,
+         {.ranks = 2, .nodes = 2, .ranks_per_node = 1, .nics = 1},
+         1 << 30,
+         44000,
+         50000},
     };
     Machine machine = machine_new(NULL);
     g_autoptr(NetBook) book = book_of(&machine.system);

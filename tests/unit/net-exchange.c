@@ -56,7 +56,10 @@ modelled(const NetBook *book, const Row *row)
     gboolean dispatch = g_str_equal(row->direction, "dispatch");
     double token = dispatch ? HIDDEN * (1.0 + 4.0 / 128.0) : 2.0 * HIDDEN;
     double n = row->ranks, nodes = row->nodes, on_node = n / nodes;
-    NetGroup group = {row->ranks, row->nodes, row->ranks / row->nodes, row->ranks / row->nodes};
+    NetGroup group = {.ranks = row->ranks,
+                      .nodes = row->nodes,
+                      .ranks_per_node = row->ranks / row->nodes,
+                      .nics = row->ranks / row->nodes};
     if (g_str_equal(row->kind, "low_latency")) {
         double bytes = 128.0 * CHOSEN * token;
         return net_exchange(book, group, bytes * (on_node - 1.0) / n, bytes * (n - on_node) / n)
@@ -122,7 +125,9 @@ test_links(void)
     g_autoptr(ClusterSystem) system = system_of("dgx-a100-80g", NULL),
                              no_latency = system_of("dgx-a100-80g", still);
     g_autoptr(NetBook) book = book_of(system), quick = book_of(no_latency);
-    const NetGroup one = {1, 1, 1, 1}, node = {8, 1, 8, 8}, nodes = {64, 8, 8, 8};
+    const NetGroup one = {.ranks = 1, .nodes = 1, .ranks_per_node = 1, .nics = 1},
+                   node = {.ranks = 8, .nodes = 1, .ranks_per_node = 8, .nics = 8},
+                   nodes = {.ranks = 64, .nodes = 8, .ranks_per_node = 8, .nics = 8};
     g_assert_cmpfloat(net_exchange(book, one, 1e6, 1e6).time.ns, ==, 0);
     g_assert_cmpfloat(net_exchange(book, nodes, 0, 0).time.ns, ==, 0);
     double nvlink = 1e9 / (300.0 * 0.78) / 0.93, nic = 1e9 / (25.0 * 0.93) / 0.93; /* ns */
@@ -155,7 +160,7 @@ test_all_to_all(void)
         double last = 0, last_small = 0;
         for (guint nodes = 2; nodes <= 64; nodes *= 2) {
             double n = 8.0 * nodes, bytes = 256.0 * 1024 * 1024;
-            NetGroup group = {8 * nodes, nodes, 8, 8};
+            NetGroup group = {.ranks = 8 * nodes, .nodes = nodes, .ranks_per_node = 8, .nics = 8};
             double ns = net_collective(book, NET_ALL_TO_ALL, group, (gint64)bytes).time.ns;
             double wire = bytes * (n - 8) / n / (double)system->nic_Bps * 1e9;
             double small = net_collective(book, NET_ALL_TO_ALL, group, 16384).time.ns;
