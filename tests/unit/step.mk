@@ -14,7 +14,7 @@ UNIT_TESTS += \
 	%D%/step-units \
 	%D%/step-volumes
 EXTRA_DIST += %D%/step-expect.h %D%/step-fixture.h %D%/step-record.h
-BENCHES += tests/bench/iteration
+BENCHES += tests/bench/iteration tests/bench/samples
 UNIT_TESTS += %D%/step-placement
 GOLDEN_TESTS += tests/golden/placement.golden
 UNIT_TESTS += %D%/step-contention
