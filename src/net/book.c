@@ -203,14 +203,18 @@ find_capacities(NetBook *book)
     book->nic_capacity_Bps = nic * book->asked.nic_Bps / book->measured.nic_Bps;
 }
 
-/* A measured curve under overrides: each point times what they change there, by the model. */
+/* A measured curve under overrides: each point times what they change there, by the model; as it is where nodes have
+ * become too small for its group. */
 static NetCurve *
 changed_curve(const NetBook *book, const NetSweep *s)
 {
     guint n = net_curve_n_points(s->curve);
     g_autofree NetSample *samples = g_new(NetSample, n);
+    gboolean fits = s->group.ranks_per_node <= book->asked.gpus_per_node;
     for (guint i = 0; i < n; i++) {
         samples[i] = net_curve_point(s->curve, i);
+        if (!fits)
+            continue;
         double before = net_model_time(&book->measured, s->op, &s->group, samples[i].bytes).ns;
         double after = net_model_time(&book->asked, s->op, &s->group, samples[i].bytes).ns;
         samples[i].ns *= MAX(after, 1.0) / MAX(before, 1.0);

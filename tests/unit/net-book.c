@@ -348,6 +348,20 @@ test_all_bytes_count(void)
     g_assert_cmpfloat_with_epsilon(within, net_nic_capacity_Bps(book) * t.time.ns / 1e9, 1.0);
 }
 
+/* Sweeps of eight GPUs a node say nothing of nodes of one, and stop nothing. */
+static void
+test_smaller_nodes(void)
+{
+    const char *const smaller[] = {"node.gpus=1", "nic.rate=25Gbps", NULL};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(ClusterSystem) system = cluster_system_load("dgx1-v100-32g", smaller, &error);
+    g_assert_no_error(error);
+    g_autoptr(NetBook) book = net_book_load(system, &error);
+    g_assert_no_error(error);
+    NetGroup pair = {.ranks = 2, .nodes = 2, .ranks_per_node = 1, .nics = 1};
+    g_assert_cmpfloat(net_collective(book, NET_ALL_REDUCE, pair, 1 << 20).time.ns, >, 0.0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -363,6 +377,7 @@ main(int argc, char **argv)
     g_test_add_data_func("/net/book/held-out-sizes-dgx-h100", "dgx-h100", test_held_out_sizes);
     g_test_add_func("/net/book/overrides-act-on-measured-times",
                     test_overrides_act_on_measured_times);
+    g_test_add_func("/net/book/smaller-nodes-than-measured", test_smaller_nodes);
     g_test_add_func("/net/book/all-bytes-count", test_all_bytes_count);
     return g_test_run();
 }
