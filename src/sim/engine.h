@@ -140,7 +140,8 @@ typedef struct {
     guint32 tag;
     guint call;
     gint64 start_ns, end_ns;
-    gint64 alone_ns; /* as the template says: what the op (of a receive, its message) takes undisturbed */
+    gint64
+        alone_ns; /* as the template says: what the op (of a receive, its message) takes undisturbed */
 } SimSegment;
 typedef void (*SimPathVisitor)(void *user, const SimSegment *segment);
 void sim_engine_critical_path(const SimEngine *e, SimPathVisitor visit, void *user);

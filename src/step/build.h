@@ -16,7 +16,7 @@ typedef struct {
     gboolean pipeline; /* part of a token: F, B ... (not of start or end of the iteration) */
     guint effect;      /* on memory, in StepBuild.effects; 0: none */
     guint transfer;    /* in StepBuild.transfers; 0: none */
-    double spread;     /* of a run of kernels: sqrt(sum of squares) / sum of their times; 0: one op */
+    double spread; /* of a run of kernels: sqrt(sum of squares) / sum of their times; 0: one op */
     guint chain, n_links; /* of a chain: in StepBuild.chain_links; 0 links: none */
 } StepOp;
 
@@ -65,9 +65,9 @@ typedef struct {
     NetGroup group[PLAN_N_GROUPS]; /* shape of each group of the plan that the rank is in */
     NetGroup tp, dp, embedding, model, replica;
     GArray *boundary_local; /* gboolean, [replica * stages + boundary]: both ends on one node */
-    GArray *boundary_far;  /* guint8, the same: 0 on one node, else 1 + distance of the nodes */
-    GArray *card_stages;   /* guint, ascending: pipeline ranks of all ranks behind the rank's NIC */
-    double nic_sharers_p2p; /* ranks of this stage behind one NIC */
+    GArray *boundary_far;   /* guint8, the same: 0 on one node, else 1 + distance of the nodes */
+    GArray *card_stages; /* guint, ascending: pipeline ranks of all ranks behind the rank's NIC */
+    double nic_sharers_p2p;            /* ranks of this stage behind one NIC */
     double nic_sharers[PLAN_N_GROUPS]; /* groups of a kind of this stage behind one NIC */
     guint n_ranks;                     /* in truth */
     /* How the links above NICs and ports are pressed (step_fabric_press) by groups like the rank's own, and by
@@ -118,17 +118,18 @@ typedef struct {
     StepFabric *fabric;           /* owned */
     StepBackground background;
     guint32 port_loads[STEP_N_GROUP_PORTS]; /* bits 1 << NetLoad of the ops that meet there */
-    struct StepLinks *links;      /* owned, [ranks] */
-    GArray *fabric_links;         /* of StepFabricLink */
-    GArray *link_parts;           /* of StepLinkPart */
-    gboolean copies;              /* something goes through PCIe ports (STEP_PORT_H2D, _D2H) */
+    struct StepLinks *links;                /* owned, [ranks] */
+    GArray *fabric_links;                   /* of StepFabricLink */
+    GArray *link_parts;                     /* of StepLinkPart */
+    gboolean copies; /* something goes through PCIe ports (STEP_PORT_H2D, _D2H) */
     struct StepInterference *interference; /* owned; NULL: kernels and traffic disturb nobody */
     guint32 wire_tag, sync_tag, launch_tag, read_tag;
     gboolean has_pairs; /* in the schedule: tokens that run as one */
     gboolean fused;     /* runs of kernels are one op */
-    gboolean chained;   /* kernels and tensor-parallel collectives that follow each other are one op */
-    gboolean portless;  /* and none of these collectives needs the ports of NVLink to be simulated */
-    double chain_Bps;   /* as fast as a collective in a chain may go through a port */
+    gboolean
+        chained; /* kernels and tensor-parallel collectives that follow each other are one op */
+    gboolean portless; /* and none of these collectives needs the ports of NVLink to be simulated */
+    double chain_Bps;  /* as fast as a collective in a chain may go through a port */
     GArray *chain_links; /* of StepLinkOfChain */
     guint *
         in_flight; /* [stages] microbatches between F and B at most; NULL: recompute_microbatches is 0 */
@@ -317,7 +318,8 @@ typedef struct {
 } StepResource;
 typedef struct StepLinks {
     StepResource nvlink[STEP_N_DIRECTIONS], nic[STEP_N_DIRECTIONS];
-    guint32 pcie[STEP_N_DIRECTIONS]; /* STEP_NO_RESOURCE: nothing is copied, or it is the GPU's only port */
+    guint32 pcie
+        [STEP_N_DIRECTIONS]; /* STEP_NO_RESOURCE: nothing is copied, or it is the GPU's only port */
 } StepLinks;
 SimEngine *step_engine_new(StepBuild *b);
 /* interference.c: SimWork.kind of a kernel, of one that memory bounds, and of what is sent for some purpose: bytes

@@ -314,7 +314,8 @@ begin_together(StepPace *pace, guint clock, guint i, guint slot, gint64 start_ns
 
 /* Member k took d_ns more. */
 static void
-pass(StepPace *pace, guint clock, guint i, gsize k, gint64 d_ns, gint64 *ret_slowest_ns)
+pass(StepPace *pace, guint clock, guint i G_GNUC_UNUSED, gsize k, gint64 d_ns,
+     gint64 *ret_slowest_ns)
 {
     gint64 start_ns = pace->done_ns[clock][k];
     if (pace->shared->noise->daemons->len > 0)

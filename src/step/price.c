@@ -13,8 +13,7 @@ step_intern_op(StepBuild *b, const StepOp *op)
         const StepOp *o = &g_array_index(b->ops, StepOp, i);
         if (o->kind == op->kind && o->basis == op->basis && o->error_frac == op->error_frac &&
             o->pipeline == op->pipeline && o->effect == op->effect && o->transfer == op->transfer &&
-            o->spread == op->spread && o->chain == op->chain &&
-            strcmp(o->name, op->name) == 0)
+            o->spread == op->spread && o->chain == op->chain && strcmp(o->name, op->name) == 0)
             return i;
     }
     g_array_append_vals(b->ops, op, 1);
@@ -118,8 +117,7 @@ step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKind kin
                              net_ring_bytes(op, group.ranks, (double)bytes)};
     SimWork work = port_work(b, port, time);
     work.kind = step_net_kind(b, kind, op, &group, &time);
-    guint index =
-        sim_template_add(t, slot, work, net_tag(b, name, kind, time, pipeline, transfer));
+    guint index = sim_template_add(t, slot, work, net_tag(b, name, kind, time, pipeline, transfer));
     sim_template_join(t, index, SIM_JOIN_ALL, port, FALSE);
     return index;
 }
@@ -220,7 +218,8 @@ price_collective(StepBuild *b, const StepClass *class, const LlmOp *op, StepPric
     if (b->plan->spec.tp_overlap && op->collective.group == LLM_GROUP_TP && !copied)
         time.channels = USER_BUFFER_SMS;
     priced->work = port_work(b, priced->port, time);
-    priced->work.kind = step_net_kind(b, streams[op->stream].kind, op->collective.op, &group, &time);
+    priced->work.kind =
+        step_net_kind(b, streams[op->stream].kind, op->collective.op, &group, &time);
     priced->tag = net_tag(b, op->name, streams[op->stream].kind, time, TRUE, transfer);
 }
 

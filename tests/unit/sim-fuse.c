@@ -14,7 +14,8 @@ always(void *user, guint32 before, guint32 tag)
 }
 
 static guint32
-first_tag(void *user, const guint32 *tags, const gint64 *durations_ns, guint n)
+first_tag(void *user G_GNUC_UNUSED, const guint32 *tags, const gint64 *durations_ns G_GNUC_UNUSED,
+          guint n)
 {
     g_assert_cmpuint(n, >, 1);
     return tags[0];
