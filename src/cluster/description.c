@@ -28,7 +28,9 @@ word(const Reader *r)
     return g_ptr_array_index(r->words, r->at);
 }
 
-G_GNUC_PRINTF(3, 4)
+static gboolean complain(const Reader *r, GError **error, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+
 static gboolean
 complain(const Reader *r, GError **error, const char *format, ...)
 {

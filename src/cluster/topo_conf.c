@@ -14,7 +14,10 @@
 #define DEFAULT_GTPS 8.0
 #define DEFAULT_LANES 16
 
-static void G_GNUC_PRINTF(2, 3) note(ClusterTopoConf *conf, const char *format, ...)
+static void note(ClusterTopoConf *conf, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static void
+note(ClusterTopoConf *conf, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -22,7 +25,11 @@ static void G_GNUC_PRINTF(2, 3) note(ClusterTopoConf *conf, const char *format, 
     va_end(args);
 }
 
-static void G_GNUC_PRINTF(3, 4) set(ClusterTopoConf *conf, const char *key, const char *format, ...)
+static void set(ClusterTopoConf *conf, const char *key, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+
+static void
+set(ClusterTopoConf *conf, const char *key, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

@@ -61,7 +61,7 @@ add_mesh_rings(const ClusterTopology *t, Mesh *mesh, const guint *slots, guint n
     const ClusterSystem *system = cluster_topology_system(t);
     if (mesh->mesh == NULL || n < 3 || n > 8)
         return FALSE;
-    guint8 width[64];
+    guint8 width[64] = {0};
     for (guint i = 0; i < n * n; i++)
         width[i] = mesh->mesh[cluster_local_of(system, slots[i / n]) * system->gpus_per_node +
                               cluster_local_of(system, slots[i % n])];

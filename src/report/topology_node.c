@@ -269,7 +269,7 @@ report_topology_node(const ReportTopoNode *r, const char *format, GString *out)
                 g_string_append_printf(out, "%s\t%s\t%u\t%s\n",
                                        cluster_topo_device(r->node, i)->name,
                                        cluster_topo_device(r->node, j)->name,
-                                       j < gpus ? r->node->links[i * gpus + j] : 0,
+                                       j < gpus ? (guint)r->node->links[i * gpus + j] : 0u,
                                        cluster_near_name(cluster_topo_near(r->node, i, j)));
     }
 }

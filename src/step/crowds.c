@@ -42,11 +42,13 @@ may_bind(const StepBuild *b)
 static void
 add_crowd(StepCrowds *c, StepCrowd crowd)
 {
-    Member member = {.crowd = crowd, .truth = step_fabric_truth(c->b->fabric, &crowd)};
-    if (member.truth == NULL)
+    const double *truth = step_fabric_truth(c->b->fabric, &crowd);
+    if (truth == NULL)
         return;
-    member.is_seen = g_new0(guint8, c->n_links);
-    g_array_append_val(c->members, member);
+    guint at = c->members->len;
+    g_array_set_size(c->members, at + 1);
+    g_array_index(c->members, Member, at) =
+        (Member){.crowd = crowd, .truth = truth, .is_seen = g_new0(guint8, c->n_links)};
 }
 
 static gboolean

@@ -340,7 +340,6 @@ host_ns(StepPace *pace, guint i, guint slot, gint64 start_ns, gint64 d_ns)
 static gint64
 collective_ns(StepPace *pace, guint i, guint slot, guint32 tag, gint64 start_ns, gint64 d_ns)
 {
-    static const guint32 everybody = 0;
     const StepPacing *p = pace->shared;
     const guint32 *range = &p->first_group[(gsize)i * SIM_SLOTS + slot];
     const guint32 *groups = (const guint32 *)(gconstpointer)p->groups->data + range[0];
@@ -348,13 +347,11 @@ collective_ns(StepPace *pace, guint i, guint slot, guint32 tag, gint64 start_ns,
     guint n = scalar ? 1 : range[1] - range[0];
     if (p->noise->jitter_frac <= 0)
         return d_ns;
-    if (scalar)
-        groups = &everybody;
     gint64 slowest_ns = start_ns, shift_ns = -1;
     if (n > 1)
         shift_ns = shift_of(pace, i, slot, start_ns, pace->slowest_met_ns[groups[0]]);
     for (guint k = 0; k < n; k++) {
-        guint32 group = groups[k], number = pace->n_met[group]++;
+        guint32 group = scalar ? 0 : groups[k], number = pace->n_met[group]++; /* 0: everybody */
         double times = jittered(p, pace->group_key[group], number, p->noise->jitter_frac);
         gint64 begin_ns = shift_ns >= 0 ? pace->met_ns[group] + shift_ns : start_ns;
         pace->met_ns[group] = begin_ns + whole_ns((double)d_ns * times);
