@@ -92,7 +92,7 @@ is_ratio(const char *text)
 {
     char *end = NULL;
     double value = text != NULL && g_ascii_isdigit(*text) ? g_ascii_strtod(text, &end) : 0;
-    return value >= 1 && value <= 1000 && g_str_equal(end, ":1");
+    return end != NULL && value >= 1 && value <= 1000 && g_str_equal(end, ":1");
 }
 
 static gboolean
@@ -168,9 +168,9 @@ read_torus(Reader *r, GError **error)
 static gboolean
 read_rack(Reader *r, GError **error)
 {
-    guint of_rack;
-    if (!is_count(word(r) + 3, 1024, &of_rack) || of_rack % r->gpus ||
-        (guint64)r->nodes * r->gpus % of_rack)
+    guint of_rack = 0;
+    if (!is_count(word(r) + 3, 1024, &of_rack) || r->gpus == 0 || of_rack == 0 ||
+        of_rack % r->gpus || (guint64)r->nodes * r->gpus % of_rack)
         return complain(r, error,
                         "'%s': %u hosts of %u GPUs do not fill such racks; write for example '18 x "
                         "4 gb200 nvl72'",
@@ -205,7 +205,7 @@ read_counted(Reader *r, GError **error)
                   {"uplinks", "uplink", "fabric.uplinks"},
                   {"groups", "group", "fabric.groups"},
                   {"channels", "channel", "nccl.channels"}};
-    guint count;
+    guint count = 0;
     if (!take_count(r, "anything", MAX_NODES, &count, error))
         return FALSE;
     for (guint i = 0; i < G_N_ELEMENTS(things); i++) {
@@ -223,7 +223,7 @@ read_counted(Reader *r, GError **error)
 static gboolean
 read_after_word(Reader *r, const char *first, gboolean *ret_known, GError **error)
 {
-    guint count;
+    guint count = 0;
     *ret_known = TRUE;
     if (g_str_equal(first, "torus"))
         return read_torus(r, error);
@@ -313,6 +313,7 @@ largest_divisor(guint of, guint most)
 static void
 settle(Reader *r)
 {
+    g_assert(r->gpu->usual_gpus > 0 && r->gpus > 0);
     gboolean usual = r->gpus == r->gpu->usual_gpus && r->cards == 0 && r->hosts == 1;
     guint cards = r->cards;
     if (cards == 0)

@@ -134,6 +134,7 @@ dragonfly_spread(const ClusterTopology *t, const ClusterEnd *ends, guint n, doub
         of_router[router] += ends[i].weight;
         of_group[router / r] += ends[i].weight;
     }
+    g_assert(r > 0 && t->width > 0);
     for (guint g = 0; g < t->sets; g++) {
         const double *own = of_router + g * r;
         for (guint a = 0; of_group[g] > 0 && a < r; a++)

@@ -56,7 +56,8 @@ add_node_flow(Flows *f, const NetMemberNode *from, const NetMemberNode *to, doub
             add_flow(f, card, other, bytes / both);
     }
     guint64 parts = (guint64)from->n_cards * to->n_cards;
-    for (guint64 at = 0, next; both == 0 && at < parts; at = next) {
+    for (guint64 at = 0, next; both == 0 && from->n_cards > 0 && to->n_cards > 0 && at < parts;
+         at = next) {
         guint64 i = at / to->n_cards, j = at / from->n_cards;
         next = MIN((i + 1) * to->n_cards, (j + 1) * from->n_cards);
         add_flow(f, &m->cards[from->first_card + i], &m->cards[to->first_card + j],

@@ -77,8 +77,8 @@ fuse_ops(const Fusing *f, const SimFuse *how)
 {
     GArray *fused = g_array_new(FALSE, FALSE, sizeof(SimOp));
     const SimOp *ops = sim_template_ops(f->t, f->slot);
-    g_autofree guint32 *tags = g_new(guint32, f->n);
-    g_autofree gint64 *durations_ns = g_new(gint64, f->n);
+    g_autofree guint32 *tags = g_new0(guint32, f->n);
+    g_autofree gint64 *durations_ns = g_new0(gint64, f->n);
     for (guint k = 0; k < f->n;) {
         SimOp op = ops[k];
         guint n = 0, longest = 0;
@@ -124,7 +124,7 @@ sim_template_fuse(SimTemplate *t, guint slot, const SimFuse *how)
     Fusing f = {.t = t, .slot = slot, .n = sim_template_count(t, slot)};
     if (f.n < 2)
         return;
-    f.begins = g_new(guint8, f.n);
+    f.begins = g_new0(guint8, f.n);
     f.run_of = g_new0(guint32, f.n + 1);
     find_runs(&f, how);
     g_autofree guint8 *dropped = g_new0(guint8, t->places->len);
