@@ -127,24 +127,24 @@ dragonfly_route(const ClusterTopology *t, const ClusterPair *pair, ClusterWay *w
 static void
 dragonfly_spread(const ClusterTopology *t, const ClusterEnd *ends, guint n, double *load)
 {
-    guint leaf_nodes = (guint)t->system->leaf_nodes, r = t->rails;
+    guint leaf_nodes = (guint)t->system->leaf_nodes, r = t->rails, width = (guint)t->width;
     g_autofree double *of_router = g_new0(double, t->sets *r), *of_group = g_new0(double, t->sets);
     for (guint i = 0; i < n; i++) {
         guint router = cluster_node_of(t->system, ends[i].slot) / leaf_nodes;
         of_router[router] += ends[i].weight;
         of_group[router / r] += ends[i].weight;
     }
-    g_assert(r > 0 && t->width > 0);
+    g_assert(r > 0 && width > 0);
     for (guint g = 0; g < t->sets; g++) {
         const double *own = of_router + g * r;
         for (guint a = 0; of_group[g] > 0 && a < r; a++)
             for (guint b = 0; b < r; b++)
                 if (a != b)
                     load[(g * r + a) * (r - 1) + among_others(b, a)] += own[a] * own[b];
-        for (guint cable = 0; cable < (t->sets - 1) * t->width; cable++) {
-            guint to = cable / t->width, there = to + (to >= g), gate = cable % r;
-            double far = of_group[there] / t->width;
-            load[first_global(t) + g * (t->sets - 1) * t->width + cable] += of_group[g] * far;
+        for (guint cable = 0; cable < (t->sets - 1) * width; cable++) {
+            guint to = cable / MAX(width, 1u), there = to + (to >= g), gate = cable % MAX(r, 1u);
+            double far = of_group[there] / width;
+            load[first_global(t) + g * (t->sets - 1) * width + cable] += of_group[g] * far;
             for (guint a = 0; far > 0 && of_group[g] > 0 && a < r; a++) {
                 if (a == gate)
                     continue;
