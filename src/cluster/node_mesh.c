@@ -68,11 +68,4 @@ mesh_route(const ClusterTopology *t, guint local, guint other, ClusterWay *way)
     cluster_way_add(way, t->mesh_at[best * gpus + other] - 1u, 1);
 }
 
-static void
-mesh_reach(const ClusterTopology *t G_GNUC_UNUSED, guint local G_GNUC_UNUSED,
-           guint nic G_GNUC_UNUSED, gboolean out G_GNUC_UNUSED, ClusterWay *way G_GNUC_UNUSED)
-{
-}
-
-const ClusterNodeKind cluster_node_mesh = {mesh_n_links, mesh_link, mesh_name, mesh_route,
-                                           mesh_reach};
+const ClusterNodeKind cluster_node_mesh = {mesh_n_links, mesh_link, mesh_name, mesh_route, NULL};

@@ -10,8 +10,11 @@ typedef struct {
     guint base; /* added to links */
 } ClusterWay;
 void cluster_way_add(ClusterWay *way, guint link, double share);
+/* From a GPU to a card of its node (out), or back. */
+void cluster_way_reach(const ClusterTopology *t, guint local, guint nic, gboolean out,
+                       ClusterWay *way);
 
-/* One const struct for each ClusterLink. */
+/* One const struct for each ClusterLink; all NULL: nothing above the ports. */
 typedef struct {
     guint (*n_links)(const ClusterTopology *t); /* of one node */
     ClusterTopoLink (*link)(const ClusterTopology *t, guint link);
@@ -28,7 +31,7 @@ typedef struct {
     guint64 key; /* of slots and flow */
 } ClusterPair;
 
-/* One const struct for each ClusterFabric. */
+/* One const struct for each ClusterFabric; all NULL: nothing above the cards. */
 typedef struct {
     gboolean (*plan)(ClusterTopology *t, GError **error); /* sets size */
     ClusterTopoLink (*link)(const ClusterTopology *t, guint link);

@@ -43,8 +43,8 @@ spread_reach(const ClusterTopology *t, const ClusterEnd *ends, guint n, double *
         for (guint j = i; j < next; j++) {
             ClusterWay way = {.hops = hops, .base = node * t->node_links};
             guint local = cluster_local_of(t->system, ends[j].slot);
-            t->node->reach(t, local, ends[j].nic, TRUE, &way);
-            t->node->reach(t, local, ends[j].nic, FALSE, &way);
+            cluster_way_reach(t, local, ends[j].nic, TRUE, &way);
+            cluster_way_reach(t, local, ends[j].nic, FALSE, &way);
             add_way(hops, way.n, ends[j].weight * (all - of_node), load);
         }
     }
@@ -58,7 +58,8 @@ cluster_topology_spread(const ClusterTopology *t, const ClusterEnd *ends, guint 
         spread_pairs(t, ends, n, load);
         return;
     }
-    t->fabric->spread(t, ends, n, load + t->n_nodes * t->node_links);
+    if (t->fabric->spread != NULL)
+        t->fabric->spread(t, ends, n, load + t->n_nodes * t->node_links);
     if (t->node_links > 0)
         spread_reach(t, ends, n, load);
 }

@@ -67,8 +67,8 @@ cluster_topology_new(const ClusterSystem *system, guint n_nodes, GError **error)
         if (t->mesh == NULL)
             return NULL;
     }
-    t->node_links = t->node->n_links(t);
-    if (!t->fabric->plan(t, error))
+    t->node_links = t->node->n_links != NULL ? t->node->n_links(t) : 0;
+    if (t->fabric->plan != NULL && !t->fabric->plan(t, error))
         return NULL;
     if (t->fabric_links > MAX_LINKS || t->node_links > MAX_LINKS / n_nodes) {
         g_set_error(error, CLUSTER_ERROR, CLUSTER_ERROR_VALUE,
@@ -128,6 +128,13 @@ cluster_topology_link_name(const ClusterTopology *t, guint link)
     return g_strdup_printf("node %u: %s", link / t->node_links, name);
 }
 
+void
+cluster_way_reach(const ClusterTopology *t, guint local, guint nic, gboolean out, ClusterWay *way)
+{
+    if (t->node->reach != NULL)
+        t->node->reach(t, local, nic, out, way);
+}
+
 guint
 cluster_topology_route(const ClusterTopology *t, guint from, guint from_nic, guint to, guint to_nic,
                        guint64 flow, ClusterHop hops[CLUSTER_MAX_HOPS])
@@ -137,17 +144,19 @@ cluster_topology_route(const ClusterTopology *t, guint from, guint from_nic, gui
     g_assert(from != to && node < t->n_nodes && other < t->n_nodes);
     ClusterWay way = {.hops = hops, .base = node * t->node_links};
     if (node == other) {
-        t->node->route(t, local, there, &way);
+        if (t->node->route != NULL)
+            t->node->route(t, local, there, &way);
         return way.n;
     }
-    t->node->reach(t, local, from_nic, TRUE, &way);
+    cluster_way_reach(t, local, from_nic, TRUE, &way);
     guint64 slots = (guint64)from << 32 | to;
     ClusterPair pair = {node, from_nic, other, to_nic,
                         slots ^ flow * G_GUINT64_CONSTANT(0xff51afd7ed558ccd)};
     way.base = t->n_nodes * t->node_links;
-    t->fabric->route(t, &pair, &way);
+    if (t->fabric->route != NULL)
+        t->fabric->route(t, &pair, &way);
     way.base = other * t->node_links;
-    t->node->reach(t, there, to_nic, FALSE, &way);
+    cluster_way_reach(t, there, to_nic, FALSE, &way);
     return way.n;
 }
 
@@ -156,12 +165,12 @@ cluster_topology_n_reach(const ClusterTopology *t, guint slot, guint nic)
 {
     ClusterHop hops[CLUSTER_MAX_HOPS];
     ClusterWay way = {.hops = hops};
-    t->node->reach(t, cluster_local_of(t->system, slot), nic, TRUE, &way);
+    cluster_way_reach(t, cluster_local_of(t->system, slot), nic, TRUE, &way);
     return way.n;
 }
 
 guint
 cluster_topology_distance(const ClusterTopology *t, guint node, guint other)
 {
-    return node == other ? 0 : t->fabric->distance(t, node, other);
+    return node == other || t->fabric->distance == NULL ? 0 : t->fabric->distance(t, node, other);
 }

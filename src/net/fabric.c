@@ -22,66 +22,20 @@ static const struct {
 /* Levels over NCCL's own constants: medians of fits to nccl-tests sweeps of single nodes (8 A100; H100, H200; B200, GB200,
  * B300) and of InfiniBand clusters without a tuner of their own (2 x 8 A100; H100 on 2 and 10 nodes; B200 on
  * 2). Volta is taken as Ampere. */
+#define LEVELS(nvlink_latency, fill_in_node, loss, ll128, simple, nvls, nic_latency, fill_across,  \
+               ring, direct)                                                                       \
+    {                                                                                              \
+        .nvlink_scale = 1.0, .nvlink_latency_scale = nvlink_latency, .nvlink_fill = fill_in_node,  \
+        .small_group_loss = loss, .ll128_latency_scale = ll128, .simple_latency_scale = simple,    \
+        .nvls_scale = nvls, .nvls_latency_scale = 1.0, .nic_scale = 1.0,                           \
+        .nic_latency_scale = nic_latency, .nic_fill = fill_across, .ring_latency_scale = ring,     \
+        .direct_latency_scale = direct, .ll_scale = 1.0, .direct_scale = 0.95                      \
+    }
 static const NetTuning defaults[NET_N_GENERATIONS] = {
-    [NET_VOLTA] = {.nvlink_scale = 1.0,
-                   .nvlink_latency_scale = 1.4,
-                   .nvlink_fill = 0.1,
-                   .ll128_latency_scale = 0.75,
-                   .simple_latency_scale = 1.0,
-                   .nvls_scale = 1.0,
-                   .nvls_latency_scale = 1.0,
-                   .nic_scale = 1.0,
-                   .nic_latency_scale = 1.5,
-                   .nic_fill = 0.13,
-                   .ring_latency_scale = 1.3,
-                   .direct_latency_scale = 1.0,
-                   .ll_scale = 1.0,
-                   .direct_scale = 0.95},
-    [NET_AMPERE] = {.nvlink_scale = 1.0,
-                    .nvlink_latency_scale = 1.4,
-                    .nvlink_fill = 0.1,
-                    .small_group_loss = 0.2,
-                    .ll128_latency_scale = 0.75,
-                    .simple_latency_scale = 1.0,
-                    .nvls_scale = 1.0,
-                    .nvls_latency_scale = 1.0,
-                    .nic_scale = 1.0,
-                    .nic_latency_scale = 1.5,
-                    .nic_fill = 0.13,
-                    .ring_latency_scale = 1.3,
-                    .direct_latency_scale = 1.0,
-                    .ll_scale = 1.0,
-                    .direct_scale = 0.95},
-    [NET_HOPPER] = {.nvlink_scale = 1.0,
-                    .nvlink_latency_scale = 1.0,
-                    .nvlink_fill = 0.08,
-                    .small_group_loss = 0.17,
-                    .ll128_latency_scale = 0.7,
-                    .simple_latency_scale = 0.9,
-                    .nvls_scale = 1.0,
-                    .nvls_latency_scale = 1.0,
-                    .nic_scale = 1.0,
-                    .nic_latency_scale = 1.4,
-                    .nic_fill = 0.15,
-                    .ring_latency_scale = 0.7,
-                    .direct_latency_scale = 0.8,
-                    .ll_scale = 1.0,
-                    .direct_scale = 0.95},
-    [NET_BLACKWELL] = {.nvlink_scale = 1.0,
-                       .nvlink_latency_scale = 1.35,
-                       .nvlink_fill = 0.08,
-                       .small_group_loss = 0.2,
-                       .ll128_latency_scale = 1.1,
-                       .simple_latency_scale = 0.9,
-                       .nvls_scale = 1.09,
-                       .nvls_latency_scale = 1.0,
-                       .nic_scale = 1.0,
-                       .nic_latency_scale = 1.9,
-                       .nic_fill = 0.12,
-                       .ring_latency_scale = 1.0,
-                       .direct_latency_scale = 0.8,
-                       .ll_scale = 1.0,
-                       .direct_scale = 0.95},
+    [NET_VOLTA] = LEVELS(1.4, 0.1, 0.0, 0.75, 1.0, 1.0, 1.5, 0.13, 1.3, 1.0),
+    [NET_AMPERE] = LEVELS(1.4, 0.1, 0.2, 0.75, 1.0, 1.0, 1.5, 0.13, 1.3, 1.0),
+    [NET_HOPPER] = LEVELS(1.0, 0.08, 0.17, 0.7, 0.9, 1.0, 1.4, 0.15, 0.7, 0.8),
+    [NET_BLACKWELL] = LEVELS(1.35, 0.08, 0.2, 1.1, 0.9, 1.09, 1.9, 0.12, 1.0, 0.8),
 };
 
 /* DGX-1's hybrid cube mesh: of the 6 links of a GPU, the rings of k ranks use as many as this

@@ -11,7 +11,7 @@ libdtsim_a_SOURCES += \
 	%D%/fit.c %D%/fit.h \
 	%D%/members.c %D%/members.h \
 	%D%/mesh_rings.c %D%/mesh_rings.h \
-	%D%/nccl.c %D%/nccl.h \
+	%D%/nccl.c %D%/nccl.h %D%/nccl_rows.h \
 	%D%/nccl_2_10.c \
 	%D%/nccl_2_18.c \
 	%D%/nccl_2_21.c \

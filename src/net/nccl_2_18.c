@@ -2,7 +2,7 @@
  * (src/graph/tuning.cc, search.cc, topo.h at v2.18.3-1). */
 #include "config.h"
 
-#include "net/nccl.h"
+#include "net/nccl_rows.h"
 
 const NetNccl net_nccl_2_18 = {
     .name = "2.18",
@@ -44,23 +44,14 @@ const NetNccl net_nccl_2_18 = {
         },
     .nvlink_frac = {0.8, 0.8, 0.8, 0.8},
     .ll_GBps = {39, 87.7, 87.7, 87.7},
-    .ring_ll128_GBps = {[NET_VOLTA] = {20, 20, 20},
-                        [NET_AMPERE] = {20, 20, 20},
-                        [NET_HOPPER] = {36.7, 36.7, 36.7},
-                        [NET_BLACKWELL] = {36.7, 36.7, 36.7}},
-    .tree_ll128_GBps = {[NET_VOLTA] = {20, 20, 20},
-                        [NET_AMPERE] = {20, 20, 20},
-                        [NET_HOPPER] = {36.7, 36.7, 29},
-                        [NET_BLACKWELL] = {36.7, 36.7, 29}},
-    .tree_GBps = {[NET_VOLTA] = {26.5, 18.5, 10},
-                  [NET_AMPERE] = {24, 23.6, 17.8},
-                  [NET_HOPPER] = {38.7, 41.4, 36},
-                  [NET_BLACKWELL] = {38.7, 41.4, 36}},
+    NET_RING_LL128_2_18(36.7, 36.7, 36.7),
+    NET_TREE_LL128_2_18(36.7, 36.7, 29),
+    NET_TREE_2_18(38.7, 41.4, 36),
     .lone_ll128_frac = 0.7,
     .chained_tree_frac = 0.85,
     .max_channels = 32,
     .nvls = NET_NVLS_FIRST,
-    .nvls_channels = {[NET_HOPPER] = {16, 16}, [NET_BLACKWELL] = {16, 16}},
+    NET_NVLS_CHANNELS(16, 16),
     .ring_all_nodes = TRUE,
     .net_overhead = TRUE,
 };

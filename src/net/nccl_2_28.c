@@ -2,71 +2,24 @@
  * (src/graph/tuning.cc, search.cc, topo.h at v2.30.7-1, Blackwell across nodes as in 2.28). */
 #include "config.h"
 
-#include "net/nccl.h"
+#include "net/nccl_rows.h"
 
 const NetNccl net_nccl_2_28 = {
     .name = "2.28",
     .since = 22800,
-    .base_us =
-        {
-            [NET_ALGO_TREE] = {6.8, 14, 8.4},
-            [NET_ALGO_RING] = {6.6, 14, 8.4},
-            [NET_ALGO_DIRECT] = {6.6, 0, 8.4},
-            [NET_ALGO_PAT] = {0, 0, 8},
-        },
-    .nvlink_us =
-        {
-            [NET_ALGO_TREE] = {0.6, 1.25, 4},
-            [NET_ALGO_RING] = {0.6, 1.9, 3.4},
-            [NET_ALGO_COLLNET_DIRECT] = {0, 0, 3.7},
-            [NET_ALGO_COLLNET_CHAIN] = {0, 0, 2.8},
-            [NET_ALGO_NVLS] = {0, 0, 25},
-            [NET_ALGO_NVLS_TREE] = {0, 0, 25},
-            [NET_ALGO_DIRECT] = {0.6, 0, 3.4},
-        },
-    .pcie_us =
-        {
-            [NET_ALGO_TREE] = {1, 1.9, 4},
-            [NET_ALGO_RING] = {1, 2.5, 5.7},
-            [NET_ALGO_COLLNET_DIRECT] = {0, 0, 3.7},
-            [NET_ALGO_COLLNET_CHAIN] = {0, 0, 2.8},
-            [NET_ALGO_DIRECT] = {1, 0, 5.7},
-        },
-    .net_us =
-        {
-            [NET_ALGO_TREE] = {5, 8.5, 14},
-            [NET_ALGO_RING] = {2.7, 4, 14},
-            [NET_ALGO_COLLNET_DIRECT] = {0, 0, 31},
-            [NET_ALGO_COLLNET_CHAIN] = {0, 0, 30},
-            [NET_ALGO_NVLS] = {0, 0, 18},
-            [NET_ALGO_NVLS_TREE] = {0, 0, 14},
-            [NET_ALGO_DIRECT] = {5, 0, 14},
-            [NET_ALGO_PAT] = {0, 0, 14},
-        },
+    NET_HOPS_2_21(8.4, 4, 4, 14, 8, 14, 14),
     .nvlink_frac = {0.8, 0.8, 0.824, 0.802},
     .ll_GBps = {39, 87.7, 141, 282},
-    .ring_ll128_GBps = {[NET_VOLTA] = {20, 20, 20},
-                        [NET_AMPERE] = {20, 20, 20},
-                        [NET_HOPPER] = {36.7, 36.7, 36.7},
-                        [NET_BLACKWELL] = {73.4, 73.4, 73.4}},
-    .tree_ll128_GBps = {[NET_VOLTA] = {20, 20, 20},
-                        [NET_AMPERE] = {20, 20, 20},
-                        [NET_HOPPER] = {36.7, 36.7, 29},
-                        [NET_BLACKWELL] = {73.4, 73.4, 58}},
-    .tree_GBps = {[NET_VOLTA] = {26.5, 18.5, 10},
-                  [NET_AMPERE] = {24, 23.6, 17.8},
-                  [NET_HOPPER] = {38.7, 41.4, 36},
-                  [NET_BLACKWELL] = {77.4, 82.8, 72}},
-    .nvls_tree_GBps = {[NET_VOLTA] = {26.5, 18.5, 10},
-                       [NET_AMPERE] = {24, 23.6, 17.8},
-                       [NET_HOPPER] = {0, 57.7, 45.5},
-                       [NET_BLACKWELL] = {0, 96, 43.1}},
+    NET_RING_LL128_2_18(73.4, 73.4, 73.4),
+    NET_TREE_LL128_2_18(73.4, 73.4, 58),
+    NET_TREE_2_18(77.4, 82.8, 72),
+    NET_NVLS_TREE_2_28(0, 96, 43.1),
     .ring_ll_frac = 0.5,
     .lone_ll128_frac = 0.92,
     .chained_tree_frac = 0.85,
     .max_channels = 64,
     .nvls = NET_NVLS_SWITCH,
-    .nvls_channels = {[NET_HOPPER] = {16, 16}, [NET_BLACKWELL] = {24, 32}},
+    NET_NVLS_CHANNELS(24, 32),
     .pat = TRUE,
     .net_overhead = TRUE,
     .lone_tree_hops = TRUE,

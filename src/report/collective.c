@@ -144,15 +144,6 @@ microseconds(double us)
     return report_fixed(us, us < 99.995 ? 2 : us < 9999.95 ? 1 : 0);
 }
 
-static ReportNumber
-signed_percent(double x)
-{
-    ReportNumber n = report_percent(x);
-    if (x > 0)
-        g_snprintf(n.text, sizeof n.text, "+%s", report_percent(x).text);
-    return n;
-}
-
 static void
 text_row(ReportTable *table, const ReportCollective *r, const ReportCollectiveRow *row)
 {
@@ -164,7 +155,7 @@ text_row(ReportTable *table, const ReportCollective *r, const ReportCollectiveRo
     if (r->log != NULL) {
         report_table_cell(table, "%s", microseconds(row->measured_us).text);
         report_table_cell(table, "%s", report_fixed(bus * algbw(row, row->measured_us), 2).text);
-        report_table_cell(table, "%s", signed_percent(error_of(row)).text);
+        report_table_cell(table, "%s", report_signed_percent(error_of(row)).text);
     }
     report_table_cell(table, "%s", row->algorithm[0] != '\0' ? row->algorithm : "-");
     report_table_cell(table, "%s", row->protocol[0] != '\0' ? row->protocol : "-");

@@ -87,6 +87,15 @@ report_percent(double fraction)
 }
 
 ReportNumber
+report_signed_percent(double fraction)
+{
+    ReportNumber n = report_percent(fraction);
+    if (fraction > 0)
+        g_snprintf(n.text, sizeof n.text, "+%s", report_percent(fraction).text);
+    return n;
+}
+
+ReportNumber
 report_grouped(double x)
 {
     ReportNumber plain = report_fixed(x, 0), n = {""};

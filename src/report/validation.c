@@ -227,15 +227,6 @@ compare_rows(gconstpointer a, gconstpointer b)
     return (x > y) - (x < y);
 }
 
-static ReportNumber
-signed_percent(double x)
-{
-    ReportNumber n = report_percent(x);
-    if (x > 0)
-        g_snprintf(n.text, sizeof n.text, "+%s", report_percent(x).text);
-    return n;
-}
-
 static void
 text_worst(const GArray *rows, guint worst, GString *out)
 {
@@ -255,11 +246,11 @@ text_worst(const GArray *rows, guint worst, GString *out)
         report_table_cell(table, "%s",
                           isnan(r->measured_s) ? "-" : report_time(r->measured_s).text);
         report_table_cell(table, "%s", report_time(r->predicted_s).text);
-        report_table_cell(table, "%s", signed_percent(time_error(r)).text);
+        report_table_cell(table, "%s", report_signed_percent(time_error(r)).text);
         report_table_cell(table, "%s",
                           r->measured_oom ? "OOM" : report_fixed(r->measured_gb, 2).text);
         report_table_cell(table, "%s", report_fixed(r->predicted_gb, 2).text);
-        report_table_cell(table, "%s", signed_percent(memory_error(r)).text);
+        report_table_cell(table, "%s", report_signed_percent(memory_error(r)).text);
     }
     report_table_print(table, 0, out);
     if (order->len > worst)
@@ -275,7 +266,7 @@ text_errors(ReportTable *table, const char *name, ReportErrors time, ReportError
         report_table_cell(table, "%u", both[i].n);
         report_table_cell(table, "%s", report_percent(both[i].mean_absolute).text);
         report_table_cell(table, "%s", report_percent(both[i].median_absolute).text);
-        report_table_cell(table, "%s", signed_percent(both[i].bias).text);
+        report_table_cell(table, "%s", report_signed_percent(both[i].bias).text);
     }
 }
 
@@ -338,7 +329,7 @@ text_worst_memory(const GArray *rows, guint worst, GString *out)
         report_table_cell(table, "%s", r->source);
         report_table_cell(table, "%s", report_fixed(r->measured_gb, 2).text);
         report_table_cell(table, "%s", report_fixed(r->predicted_gb, 2).text);
-        report_table_cell(table, "%s", signed_percent(memory_error(r)).text);
+        report_table_cell(table, "%s", report_signed_percent(memory_error(r)).text);
     }
     g_string_append_c(out, '\n');
     report_table_print(table, 0, out);

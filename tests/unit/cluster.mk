@@ -7,5 +7,5 @@ GOLDEN_TESTS += tests/golden/machines.golden
 UNIT_TESTS += %D%/cluster-hostfile
 FUZZ_TARGETS += tests/fuzz/cluster-hostfile
 UNIT_TESTS += %D%/cluster-topo
-FUZZ_TARGETS += tests/fuzz/cluster-topo-matrix tests/fuzz/cluster-topo-xml
+FUZZ_TARGETS += tests/fuzz/cluster-topo
 GOLDEN_TESTS += tests/golden/topology.golden

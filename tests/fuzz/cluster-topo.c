@@ -1,4 +1,5 @@
-/* Bytes as the matrix of nvidia-smi topo -m: refused with an error, or a node whose links and distances are the same both ways. */
+/* Bytes as NCCL's XML or as the matrix of nvidia-smi topo -m: refused with an error, or a node whose links and distances
+ * are the same both ways. */
 #include "config.h"
 
 #include <stdint.h>
@@ -12,7 +13,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     g_autofree char *text = g_strndup((const char *)data, size);
     g_autoptr(GError) error = NULL;
-    g_autoptr(ClusterTopoNode) node = cluster_topo_matrix_parse("node", text, &error);
+    g_autoptr(ClusterTopoNode) node = cluster_topo_parse("node", text, &error);
     g_assert_true((node == NULL) == (error != NULL));
     if (node == NULL)
         return 0;
