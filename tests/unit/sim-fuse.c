@@ -78,7 +78,7 @@ run(SimTemplate *const *templates, guint n, const guint *order, guint calls, gin
 }
 
 static gboolean
-is_link(void *user, guint32 tag)
+is_link(G_GNUC_UNUSED void *user, guint32 tag)
 {
     return tag != 2;
 }
