@@ -28,9 +28,10 @@ done <"$transcript"
 run() {
     mkdir -p "$rooms/$1/work" && ln -s "$data" "$rooms/$1/work/data"
     for ((i = 1; i <= n; i++)); do
-        (cd "$rooms/$1/work" && timeout 100 bash -c "${commands[i]}") \
+        (cd "$rooms/$1/work" && timeout 300 bash -c "${commands[i]}") \
             >"$rooms/$1/$i.out" 2>&1 </dev/null
         echo $? >"$rooms/$1/$i.status"
+        [ "$(cat "$rooms/$1/$i.status")" != 124 ] || echo "stopped after 300 s" >>"$rooms/$1/$i.out"
         [ -z "$(tail -c 1 "$rooms/$1/$i.out")" ] || echo >>"$rooms/$1/$i.out"
     done
 }
