@@ -6,7 +6,9 @@ data = ARG1
 set datafile separator "\t"
 stats data using 1:2 nooutput
 blocks = STATS_blocks
-array names[blocks]
+octaves = log(STATS_max_x / STATS_min_x) / log(2)
+step = octaves > 16 ? 32 : octaves > 8 ? 8 : 2
+array names[2]
 do for [i = 1:blocks] {
     stats data index i - 1 every ::0::0 using (names[i] = strcol(4), 0) nooutput
 }
@@ -20,18 +22,23 @@ array colors[2] = [0x4477aa, 0xcc6677]
 set border 3
 set logscale x 2
 set logscale y
-set xtics nomirror out 32
+set xtics nomirror out step
 set ytics nomirror out
 set grid ytics linecolor rgb "#dddddd" linewidth 1
-set format x "%.0b%BB"
-set key top left
+set format x "%.0b %BB"
+set key top left Left reverse
+set lmargin 12
 
 set multiplot layout 2,1 title ARG4 noenhanced
 set ylabel "busbw, GB/s"
-plot for [i = 1:blocks] data index i - 1 using 1:2 with linespoints pointtype 7 pointsize 0.6 \
-         linewidth 2 linecolor rgb colors[(i - 1) % 2 + 1] title names[i] noenhanced
+plot data index 0 using 1:2 with linespoints pointtype 7 pointsize 0.6 linewidth 2 \
+         linecolor rgb colors[1] title names[1] noenhanced, \
+     for [i = 2:blocks] data index i - 1 using 1:2 with points pointtype 6 pointsize 1.6 \
+         linewidth 2 linecolor rgb colors[2] title names[i] noenhanced
 set ylabel "time, us"
 set xlabel "size"
-plot for [i = 1:blocks] data index i - 1 using 1:3 with linespoints pointtype 7 pointsize 0.6 \
-         linewidth 2 linecolor rgb colors[(i - 1) % 2 + 1] notitle
+plot data index 0 using 1:3 with linespoints pointtype 7 pointsize 0.6 linewidth 2 \
+         linecolor rgb colors[1] notitle, \
+     for [i = 2:blocks] data index i - 1 using 1:3 with points pointtype 6 pointsize 1.6 \
+         linewidth 2 linecolor rgb colors[2] notitle
 unset multiplot

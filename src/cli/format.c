@@ -24,6 +24,13 @@ output_set(const char *name, const char *text, gpointer user, GError **error)
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE, "%s: is empty; write %s FILE", name, name);
         return FALSE;
     }
+    if (g_str_has_suffix(text, ".png") || g_str_has_suffix(text, ".svg")) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "%s: '%s' names a picture, and a table would go there; write --plot=%s where "
+                    "the command draws one, or another name",
+                    name, text, text);
+        return FALSE;
+    }
     g_free(format->output);
     format->output = g_strdup(text);
     return TRUE;
