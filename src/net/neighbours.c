@@ -20,9 +20,20 @@ net_octaves_outside(const NetCurve *curve, double bytes)
     return bytes < first ? log2(first / bytes) : bytes > last ? log2(bytes / last) : 0.0;
 }
 
+/* How many times longer a busy link needs; 0 as good as 1, and no more than rounding apart. */
+static gboolean
+same_times(double a, double b)
+{
+    return fabs(MAX(a, 1.0) - MAX(b, 1.0)) < 1e-6;
+}
+
+/* With links as busy, too: what was measured where a leaf switch has all its uplinks says nothing of one with fewer. */
 static gboolean
 same_group(const NetGroup *a, const NetGroup *b)
 {
+    for (int p = 0; p < NET_N_PATTERNS; p++)
+        if (!same_times(a->fabric[p], b->fabric[p]) || !same_times(a->node[p], b->node[p]))
+            return FALSE;
     return net_group_least(a) == net_group_least(b) && a->ranks == b->ranks &&
            a->nodes == b->nodes && a->ranks_per_node == b->ranks_per_node &&
            (a->nodes == 1 || a->nics == b->nics);
