@@ -12,6 +12,21 @@
 #include <string.h>
 
 gboolean
+cli_parse_set(const char *option, const char *text, GPtrArray *sets, GError **error)
+{
+    const char *equals = strchr(text, '=');
+    const char *dot = strchr(text, '.');
+    if (equals == NULL || dot == NULL || dot > equals || dot == text || dot + 1 == equals) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "%s: '%s' is not SECTION.KEY=VALUE; write for example %s nic.rate=100Gbps",
+                    option, text, option);
+        return FALSE;
+    }
+    g_ptr_array_add(sets, g_strdup(text));
+    return TRUE;
+}
+
+gboolean
 cli_parse_count(const char *option, const char *text, gint64 min, gint64 max, gint64 *ret_value,
                 GError **error)
 {

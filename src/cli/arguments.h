@@ -17,6 +17,9 @@ typedef struct {
 gboolean cli_arguments_parse(const CliArguments *arguments, int *argc, char ***argv,
                              gboolean *ret_helped, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Appends SECTION.KEY=VALUE, a key of system.conf, to `sets` (of char*). */
+gboolean cli_parse_set(const char *option, const char *text, GPtrArray *sets,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* A whole decimal number min..max, nothing around it. `option` as "--tp" for the message. */
 gboolean cli_parse_count(const char *option, const char *text, gint64 min, gint64 max,
                          gint64 *ret_value, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -38,14 +38,7 @@ count_set(const char *name, const char *text, gpointer user, GError **error)
 static gboolean
 set_set(const char *name, const char *text, gpointer user, GError **error)
 {
-    if (strchr(text, '=') == NULL || strchr(text, '.') == NULL) {
-        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
-                    "%s: '%s' is not SECTION.KEY=VALUE; write for example %s nic.count=1", name,
-                    text, name);
-        return FALSE;
-    }
-    g_ptr_array_add(((Wish *)user)->sets, g_strdup(text));
-    return TRUE;
+    return cli_parse_set(name, text, ((Wish *)user)->sets, error);
 }
 
 /* --algo, --proto, --nccl: a key of section nccl. */
@@ -172,7 +165,7 @@ wish_report(Wish *w, const ClusterSystem *system, const CliLogTable *against, Ne
     if (!cli_group_place(&w->group, system, &group, error))
         return FALSE;
     g_autoptr(NetBook) book = net_book_load(system, error);
-    if (book == NULL)
+    if (book == NULL || !net_collective_check(book, op, group, error))
         return FALSE;
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(ReportCollectiveRow));
     if (!rows_fill(rows, book, against, op, &group, sizes, error))
@@ -199,6 +192,12 @@ wish_run(Wish *w, const char *op_name, GError **error)
 {
     if (w->plot != NULL && !report_plot_format(w->plot, NULL, error))
         return FALSE;
+    if (w->log.path == NULL && (w->log.in_place || w->log.table > 0)) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "%s: says what to take of a log, and there is none; add --against LOG",
+                    w->log.in_place ? "--in-place" : "--table");
+        return FALSE;
+    }
     int op = -1;
     if (op_name != NULL && !cli_op_parse(op_name, &op, error))
         return FALSE;

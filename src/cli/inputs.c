@@ -170,21 +170,6 @@ text_set(CliInputs *in, const CliOption *option, const char *name, const char *t
     return TRUE;
 }
 
-static gboolean
-set_add(CliInputs *in, const char *name, const char *text, GError **error)
-{
-    const char *equals = strchr(text, '=');
-    const char *dot = strchr(text, '.');
-    if (equals == NULL || dot == NULL || dot > equals || dot == text || dot + 1 == equals) {
-        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
-                    "%s: '%s' is not SECTION.KEY=VALUE; write for example %s gpu.memory=40GB", name,
-                    text, name);
-        return FALSE;
-    }
-    g_ptr_array_add(in->sets, g_strdup(text));
-    return TRUE;
-}
-
 /* GOptionArgFunc of all options here; `name` has its dashes. */
 static gboolean
 option_set(const char *name, const char *text, gpointer user, GError **error)
@@ -192,7 +177,7 @@ option_set(const char *name, const char *text, gpointer user, GError **error)
     CliInputs *in = user;
     const char *bare = name + strspn(name, "-");
     if (strcmp(bare, "set") == 0)
-        return set_add(in, name, text, error);
+        return cli_parse_set(name, text, in->sets, error);
     if (strcmp(bare, "nccl") == 0) {
         g_ptr_array_add(in->sets, g_strdup_printf("nccl.version=%s", text));
         return TRUE;

@@ -24,6 +24,9 @@ cli_sampling_check(const CliSampling *wish, const CliInputs *in, gboolean trace,
         problem = "--trace: shows one sample; write --sample 1 instead of --samples";
     else if (wish->samples != NULL && in->sample > 0)
         problem = "--samples: --sample is one of them; write one of the two";
+    else if (in->sample > 0 && !step_noise_is_random(in->noise))
+        problem = "--sample: nothing is left to chance, so all are alike; leave it out, or add "
+                  "--jitter 1%, --gpu-spread 2%, --daemon 10ms/1s or --flap nic@2/h+50ms";
     else if (wish->samples != NULL && !step_noise_is_random(in->noise))
         problem = "--samples: nothing is left to chance, so all would be alike; add --jitter 1%, "
                   "--gpu-spread 2%, --daemon 10ms/1s or --flap nic@2/h+50ms";

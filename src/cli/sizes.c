@@ -70,8 +70,11 @@ range_parse(const char *option, const char *part, GArray *sizes, GError **error)
         return FALSE;
     if (first > last)
         return complain(option, part, "falls", error);
-    for (gint64 bytes = first; bytes <= last; bytes *= factor)
+    g_array_append_val(sizes, first);
+    for (gint64 bytes = first; bytes <= last / factor;) {
+        bytes *= factor;
         g_array_append_val(sizes, bytes);
+    }
     return TRUE;
 }
 

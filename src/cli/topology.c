@@ -30,14 +30,7 @@ nodes_set(const char *name, const char *text, gpointer user, GError **error)
 static gboolean
 set_set(const char *name, const char *text, gpointer user, GError **error)
 {
-    if (strchr(text, '=') == NULL || strchr(text, '.') == NULL) {
-        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
-                    "%s: '%s' is not SECTION.KEY=VALUE; write for example %s nic.rate=100Gbps",
-                    name, text, name);
-        return FALSE;
-    }
-    g_ptr_array_add(((Wish *)user)->sets, g_strdup(text));
-    return TRUE;
+    return cli_parse_set(name, text, ((Wish *)user)->sets, error);
 }
 
 static GOptionGroup *
@@ -67,6 +60,12 @@ run_machine(const Wish *w, GError **error)
         w->system != NULL ? w->system : DEFAULT_SYSTEM, (const char *const *)w->sets->pdata, error);
     if (system == NULL)
         return FALSE;
+    if (w->nodes > 0 && system->described_nodes > 0 && w->nodes != system->described_nodes) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "--nodes: '%s' says %u; leave --nodes out, or change the description",
+                    w->system, system->described_nodes);
+        return FALSE;
+    }
     guint nodes = w->nodes > 0 ? (guint)w->nodes : MAX(system->described_nodes, 1);
     g_autoptr(ClusterTopology) topology = cluster_topology_new(system, nodes, error);
     if (topology == NULL)
@@ -153,6 +152,10 @@ check_wish(const Wish *w, GError **error)
     if (w->nodes > 0)
         g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
                             "--nodes: a file is of one node; leave it out");
+    else if (w->sets->len > 0 && name == NULL)
+        g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
+                            "--set: changes what -o writes, and nothing is written; add -o "
+                            "mine/system.conf, or leave it out");
     else if (name != NULL && strcmp(name, "system.conf") != 0 && strcmp(w->format.output, "-") != 0)
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
                     "--output: --system reads no file of the name '%s'; write for example -o "

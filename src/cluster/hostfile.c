@@ -16,6 +16,7 @@ typedef struct {
     guint line; /* where it came first */
     guint64 number;
     guint node, used; /* GPUs that have a rank */
+    gboolean plain;   /* a line has its name alone */
     gboolean repeated;
 } Host;
 
@@ -109,9 +110,9 @@ read_rank(Reader *r, const char *line, GError **error)
     return TRUE;
 }
 
-/* "slots=8" or "max_slots=8"; only the first says something. */
+/* "slots=8" or "max_slots=8". */
 static gboolean
-read_word(const Reader *r, const char *word, gint64 *ret_count, GError **error)
+read_word(const Reader *r, const char *word, gint64 *ret_count, gint64 *ret_most, GError **error)
 {
     const char *const known[] = {"slots=", "max_slots=", "max-slots="};
     for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
@@ -121,12 +122,29 @@ read_word(const Reader *r, const char *word, gint64 *ret_count, GError **error)
         if (!read_number(word + strlen(known[i]), &value) || value == 0)
             return complain(r, r->line, error, "'%s' is no count; write %s%" G_GINT64_FORMAT, word,
                             known[i], r->per_node);
-        if (i == 0)
-            *ret_count = value;
+        *(i == 0 ? ret_count : ret_most) = value;
         return TRUE;
     }
     return complain(r, r->line, error, "'%s' is not known; write HOST slots=%" G_GINT64_FORMAT,
                     word, r->per_node);
+}
+
+/* What stands behind the host: at most `most` ranks are on it, and where no count is said, as many as there is room. */
+static gboolean
+read_words(const Reader *r, char *const *words, gint64 *count, GError **error)
+{
+    gint64 most = r->per_node;
+    for (guint i = 0; words[i] != NULL; i++)
+        if (words[i][0] != '\0' && !read_word(r, words[i], count, &most, error))
+            return FALSE;
+    if (*count == 0 && most < r->per_node)
+        *count = most;
+    if (*count > most && most < r->per_node)
+        return complain(r, r->line, error,
+                        "%" G_GINT64_FORMAT " ranks are more than max_slots=%" G_GINT64_FORMAT
+                        "; write at most as many",
+                        *count, most);
+    return TRUE;
 }
 
 /* "node12", "node12:8", "node12 slots=8". */
@@ -142,16 +160,15 @@ read_host(Reader *r, const char *line, GError **error)
                             words[0], r->per_node);
         *colon = '\0';
     }
-    if (strchr(words[0], '=') != NULL)
+    if (strchr(words[0], '=') != NULL || words[0][0] == '[')
         return complain(r, r->line, error, "'%s' is no host; write HOST slots=%" G_GINT64_FORMAT,
                         words[0], r->per_node);
-    for (guint i = 1; words[i] != NULL; i++)
-        if (words[i][0] != '\0' && !read_word(r, words[i], &entry.count, error))
-            return FALSE;
-    guint known = r->hosts->len;
+    if (!read_words(r, words + 1, &entry.count, error))
+        return FALSE;
     entry.host = host_index(r, words[0]);
-    if (entry.count == 0 && entry.host < known)
-        g_array_index(r->hosts, Host, entry.host).repeated = TRUE;
+    Host *host = &g_array_index(r->hosts, Host, entry.host);
+    host->repeated = host->repeated || (host->plain && entry.count == 0);
+    host->plain = host->plain || entry.count == 0;
     r->counts = TRUE;
     g_array_append_val(r->entries, entry);
     return TRUE;

@@ -169,8 +169,8 @@ text_row(ReportTable *table, const ReportCollective *r, const ReportCollectiveRo
 static void
 text_group(const ReportCollective *r, GString *out)
 {
-    g_string_append_printf(out, "%s  %u GPUs on %u node%s of %s", net_op_name(r->op), r->ranks,
-                           r->nodes, r->nodes == 1 ? "" : "s", r->system);
+    g_string_append_printf(out, "%s  %u GPU%s on %u node%s of %s", net_op_name(r->op), r->ranks,
+                           r->ranks == 1 ? "" : "s", r->nodes, r->nodes == 1 ? "" : "s", r->system);
     if (r->nodes > 1 && r->least_per_node == r->ranks_per_node)
         g_string_append_printf(out, ", %u a node", r->ranks_per_node);
     else if (r->nodes > 1)
@@ -240,7 +240,7 @@ report_collective_plot(const ReportCollective *r, const char *path, GError **err
     if (r->log != NULL)
         append_curve(r, TRUE, data);
     g_autofree char *title =
-        g_strdup_printf("%s, %u GPUs on %u node%s of %s", net_op_name(r->op), r->ranks, r->nodes,
-                        r->nodes == 1 ? "" : "s", r->system);
+        g_strdup_printf("%s, %u GPU%s on %u node%s of %s", net_op_name(r->op), r->ranks,
+                        r->ranks == 1 ? "" : "s", r->nodes, r->nodes == 1 ? "" : "s", r->system);
     return report_plot("collective.gp", data, title, path, error);
 }

@@ -195,44 +195,56 @@ hit_named(const StepFault *fault, guint index, const StepBuild *b, GArray *hits,
     return found;
 }
 
+/* At a time, one failure more or less. */
+typedef struct {
+    gint64 when_ns;
+    gint more;
+} Edge;
+
 static gint
-compare_times(gconstpointer a, gconstpointer b)
+compare_edges(gconstpointer a, gconstpointer b)
 {
-    gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+    gint64 x = ((const Edge *)a)->when_ns, y = ((const Edge *)b)->when_ns;
     return x < y ? -1 : x > y;
 }
 
-/* What is left at a time: the worst of the faults that hold. */
-static double
-share_at(const GArray *faults, const Hit *hits, guint n, gint64 when_ns)
+/* When failures begin and end; `ret_slow`: what is left of the resource without them, the worst of what slows it. */
+static GArray *
+edges_of(const GArray *faults, const Hit *hits, guint n, double *ret_slow)
 {
-    double share = 1;
+    GArray *edges = g_array_new(FALSE, FALSE, sizeof(Edge));
+    Edge start = {0, 0};
+    g_array_append_val(edges, start);
+    *ret_slow = 1;
     for (guint i = 0; i < n; i++) {
         const StepFault *fault = &g_array_index(faults, StepFault, hits[i].fault);
-        if (when_ns >= fault->from_ns && when_ns < fault->to_ns)
-            share = MIN(share, fault->times > 0 ? 1 / fault->times : 0);
+        if (fault->times > 0) {
+            *ret_slow = MIN(*ret_slow, 1 / fault->times);
+            continue;
+        }
+        Edge from = {fault->from_ns, 1}, to = {fault->to_ns, -1};
+        g_array_append_val(edges, from);
+        g_array_append_val(edges, to);
     }
-    return share;
+    g_array_sort(edges, compare_edges);
+    return edges;
 }
 
 /* The changes of one resource, which n hits are about. */
 static void
 schedule(const GArray *faults, const Hit *hits, guint n, SimEngine *engine)
 {
-    g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(gint64));
-    double capacity = sim_engine_resource_capacity(engine, hits->resource), before = 1;
-    for (guint i = 0; i < n; i++) {
-        const StepFault *fault = &g_array_index(faults, StepFault, hits[i].fault);
-        g_array_append_val(times, fault->from_ns);
-        if (fault->to_ns < G_MAXINT64)
-            g_array_append_val(times, fault->to_ns);
-    }
-    g_array_sort(times, compare_times);
-    for (guint i = 0; i < times->len; i++) {
-        gint64 when_ns = g_array_index(times, gint64, i);
-        double share = share_at(faults, hits, n, when_ns);
-        if (share != before && when_ns <= SIM_TIME_LIMIT_NS)
-            sim_engine_schedule_capacity(engine, when_ns, hits->resource, share * capacity);
+    double slow, before = 1;
+    g_autoptr(GArray) edges = edges_of(faults, hits, n, &slow);
+    double capacity = sim_engine_resource_capacity(engine, hits->resource);
+    const Edge *all = (const Edge *)(gconstpointer)edges->data;
+    gint failures = 0;
+    for (guint i = 0, end; i < edges->len && all[i].when_ns <= SIM_TIME_LIMIT_NS; i = end) {
+        for (end = i; end < edges->len && all[end].when_ns == all[i].when_ns; end++)
+            failures += all[end].more;
+        double share = failures > 0 ? 0 : slow;
+        if (share != before)
+            sim_engine_schedule_capacity(engine, all[i].when_ns, hits->resource, share * capacity);
         before = share;
     }
 }

@@ -11,7 +11,7 @@
 static const char *const where_names[STEP_N_WHERES] = {"gpu", "node", "nic", "nvlink", "link"};
 static const char *const victim_names[STEP_N_DAEMONS] = {"node", "rank", "gpu"};
 
-#define MOST_PER_HOUR 3.6e6 /* one a millisecond */
+#define MOST_PER_HOUR 36000 /* ten a second, drawn for half an hour and each card */
 
 static void
 clear_slow(gpointer data)

@@ -29,6 +29,7 @@ test_good(void)
         {"a\nb\na\nb\n", 0, "0,4,1,5"}, /* one line a rank */
         {"a\na\nb\n", 0, "0,1,4"},
         {"a slots=1\nb slots=4 max_slots=8\na slots=2\n", 0, "0,4,5,6,7,1,2"},
+        {"a max_slots=2\nb\n", 0, "0,1,4,5,6,7"}, /* as many as there is room */
         {"rank 1=a slot=3\nrank 0 = b slots = 0\r\n", 0, "4,3"},
         /* numbers are places: node12 is two behind node10, which is the lowest */
         {"node12:1\nnode10:1\n", 0, "8,0"},
@@ -65,6 +66,9 @@ test_bad(void)
         {"a\na\na\na\na\n", 0, "hosts:5: host 'a' has 5 ranks"},
         {"a slots=0\n", 0, "hosts:1: 'slots=0' is no count"},
         {"a slots=x\n", 0, "'slots=x' is no count"},
+        {"a slots=3 max_slots=2\n", 0, "hosts:1: 3 ranks are more than max_slots=2; write"},
+        {"a slots=2\na\nb\n", 0, "hosts:2: host 'a' has 6 ranks"},
+        {"[all]\na\n", 0, "hosts:1: '[all]' is no host"},
         {"a slots 4\n", 0, "'slots' is not known"},
         {"a cpus=4\n", 0, "'cpus=4' is not known; write HOST slots=4"},
         {"a:\n", 0, "'a:' is no host"},
