@@ -42,20 +42,18 @@ cli_group_place(const CliGroupWish *wish, const ClusterSystem *system, NetGroup 
         return FALSE;
     g_autofree guint *slots = g_new(guint, gpus);
     guint n = 0;
-    gint64 least = per_node;
     for (gint64 node = 0; node < nodes; node++) {
         gint64 filled = MIN(per_node, gpus - node * per_node);
         gint64 here = wish->nodes > 0 ? gpus / nodes + (node < gpus % nodes) : filled;
-        least = MIN(least, here);
         for (gint64 local = 0; local < here; local++)
             slots[n++] = (guint)(node * per_node + local);
     }
     g_assert(n == gpus);
-    g_autoptr(ClusterTopology) topology = cluster_topology_new(system, (guint)nodes, error);
+    guint of_fabric = MAX((guint)nodes, system->described_nodes);
+    g_autoptr(ClusterTopology) topology = cluster_topology_new(system, of_fabric, error);
     if (topology == NULL)
         return FALSE;
     *ret_group = net_group_on(topology, slots, n);
-    ret_group->least_per_node = (guint)least;
     return TRUE;
 }
 

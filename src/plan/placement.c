@@ -194,6 +194,8 @@ plan_place_ranks(Plan *plan, GError **error)
     remark_on_groups(plan, remarks);
     for (guint i = 0; i < remarks->len; i++) /* they come before those on values */
         g_ptr_array_insert(plan->remarks, (int)i, remarks->pdata[i]);
-    plan->topology = cluster_topology_new(plan->system, plan->n_nodes, error);
+    gint64 of_fabric = MAX(plan->spec.fabric_nodes, plan->system->described_nodes);
+    plan->topology =
+        cluster_topology_new(plan->system, (guint)MAX(plan->n_nodes, of_fabric), error);
     return plan->topology != NULL;
 }
