@@ -16,11 +16,13 @@ typedef struct {
  * work of another kind is in it where that is an eighth of it at most. Without interference and pace no time changes. Indices of ops change. */
 void sim_template_fuse(SimTemplate *t, guint slot, const SimFuse *how);
 
-/* What a chain is made of, in order. */
+/* What a chain is made of: ops of both slots, each in order. */
 typedef struct {
     guint32 tag;
     gint64 duration_ns;
+    guint kind;         /* SimWork.kind */
     gboolean other;     /* an op of the other slot */
+    guint after;        /* begins when so many of the chain's on the opposite slot are over */
     const double *load; /* [SIM_LOADS] */
 } SimLink;
 
@@ -35,8 +37,8 @@ typedef struct {
     void *user;
 } SimChain;
 
-/* Ops of two slots that follow each other, because each waits for the one before, become one op of `slot`. Before any
- * call; no program may wait for a count of ops of the other slot, and the first of them in a template must wait for the
- * slot. A chain takes the sum of its links' times, and its
- * SimWork.kind is that of the longest on `slot`: without interference and pace no time changes. */
+/* Ops of a slot that follow each other, with those of another slot that begin and end meanwhile, become one op of `slot`.
+ * Before any call; no program may wait for a count of ops of the other slot, and the first of them in a template must
+ * wait for the slot. A chain takes as long as its links, each waiting for what it waited for, and its SimWork.kind is
+ * that of the longest on `slot`: without interference and pace no time changes. */
 void sim_template_chain(SimTemplate *t, guint slot, const SimChain *how);

@@ -28,9 +28,6 @@ sim_normal_init(SimNormal *normal)
 {
     for (guint i = 0; i < SIM_NORMAL_CELLS; i++)
         normal->edge[i] = quantile_beyond(1 - (double)i / SIM_NORMAL_CELLS);
-    for (guint i = 0; i < SIM_NORMAL_CELLS; i++)
-        normal->step[i] =
-            i + 1 < SIM_NORMAL_CELLS ? (normal->edge[i + 1] - normal->edge[i]) * 0x1p-52 : 0;
 }
 
 double

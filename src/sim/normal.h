@@ -12,7 +12,6 @@
 
 typedef struct {
     double edge[SIM_NORMAL_CELLS]; /* Q(i / cells) */
-    double step[SIM_NORMAL_CELLS]; /* to the next edge, over 2^52; not of the last */
 } SimNormal;
 
 void sim_normal_init(SimNormal *normal);
@@ -23,9 +22,10 @@ static inline double
 sim_normal_draw(const SimNormal *normal, guint64 bits)
 {
     guint cell = (guint)(bits >> 52) % SIM_NORMAL_CELLS;
-    double into = (double)(gint64)(bits & ((G_GUINT64_CONSTANT(1) << 52) - 1));
-    double size = cell + 1 < SIM_NORMAL_CELLS ? normal->edge[cell] + normal->step[cell] * into
-                                              : sim_normal_tail(into * 0x1p-52);
+    double into = (double)(gint64)(bits & ((G_GUINT64_CONSTANT(1) << 52) - 1)) * 0x1p-52;
+    const double *edge = normal->edge + cell;
+    double size = G_LIKELY(cell + 1 < SIM_NORMAL_CELLS) ? edge[0] + (edge[1] - edge[0]) * into
+                                                        : sim_normal_tail(into);
     return bits >> 63 ? -size : size;
 }
 

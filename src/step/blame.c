@@ -52,17 +52,17 @@ has_gpu_daemons(const StepNoise *noise)
     return FALSE;
 }
 
+/* Of a chain, the time in which none of its kernels ran. */
 static gint64
-collectives_ns(const StepPacing *p, guint32 tag)
+waits_ns(const StepPacing *p, const SimSegment *s)
 {
-    const StepOp *op = &g_array_index(p->b->ops, StepOp, tag);
-    gint64 sum_ns = 0;
+    const StepOp *op = &g_array_index(p->b->ops, StepOp, s->tag);
+    gint64 left_ns = s->alone_ns;
     for (guint k = 0; k < op->n_links; k++) {
-        const StepLinkOfChain *link =
-            &g_array_index(p->b->chain_links, StepLinkOfChain, op->chain + k);
-        sum_ns += link->collective ? link->duration_ns : 0;
+        const StepLinkOfChain *link = step_chain_link(p->b, op, k);
+        left_ns -= link->collective ? 0 : link->duration_ns;
     }
-    return sum_ns;
+    return op->n_links > 0 ? left_ns : 0;
 }
 
 static void
@@ -75,7 +75,7 @@ try_kernel(const Trial *t, const SimSegment *s)
         if (t->pace->factor[k] > t->pace->factor[slowest])
             slowest = k;
     double factor = t->pace->factor[slowest];
-    gint64 sent_ns = collectives_ns(p, s->tag); /* of a chain */
+    gint64 sent_ns = waits_ns(p, s);
     gint64 cost_ns = (gint64)((double)(elapsed_ns - sent_ns) * (1 - 1 / factor));
     t->blame->gpu_ns[slowest] += cost_ns;
     t->blame->cause_ns[STEP_CAUSE_GPU] += cost_ns;

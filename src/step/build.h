@@ -21,12 +21,17 @@ typedef struct {
 } StepOp;
 
 /* A kernel, a run of them or a tensor-parallel collective in a chain of these. */
+#define STEP_MOST_LINKS 1024
 typedef struct {
     guint32 tag;
     gboolean collective;
+    guint after;     /* begins when so many of the other kind in the chain are over */
+    guint work_kind; /* SimWork.kind */
     gint64 duration_ns;
-    double load[SIM_LOADS];
 } StepLinkOfChain;
+typedef struct {
+    double of[SIM_LOADS];
+} StepLoads;
 
 /* What an op sends. */
 typedef struct {
@@ -131,6 +136,7 @@ typedef struct {
     gboolean portless; /* and none of these collectives needs the ports of NVLink to be simulated */
     double chain_Bps;  /* as fast as a collective in a chain may go through a port */
     GArray *chain_links; /* of StepLinkOfChain */
+    GArray *chain_loads; /* of StepLoads: of each link, 0 of kernels */
     guint *
         in_flight; /* [stages] microbatches between F and B at most; NULL: recompute_microbatches is 0 */
 } StepBuild;
@@ -169,8 +175,6 @@ const GArray *step_priced(StepBuild *b, StepClass *class, LlmPiece piece, LlmRec
 guint step_stream_slot(LlmStream stream);
 /* segment.c: takes a template that is complete, with its runs of kernels as one op each if the build says so. */
 void step_keep_template(StepBuild *b, SimTemplate *t);
-/* Counts on the ports what went through them without being simulated. */
-void step_count_chains(const StepBuild *b, SimEngine *engine);
 /* piece.c: an op list that is added to a template segment by segment, in any order that its waits allow. */
 typedef struct {
     const GArray *list;  /* of StepPriced; borrowed */

@@ -10,7 +10,7 @@
 
 #include "cost/overlap.h"
 #include "cost/roofline.h"
-#include "step/build.h"
+#include "step/chain.h"
 
 enum { FIRST_KERNEL = 1, FIRST_TRAFFIC = FIRST_KERNEL + COST_N_WORKS };
 #define N_TRAFFICS (SIM_KINDS - FIRST_TRAFFIC)
@@ -203,24 +203,47 @@ main_traffic(const Traffic *t)
     return most;
 }
 
-static void
-set_speeds(const StepBuild *b, SimEngine *engine, CostWork work, guint traffic)
+typedef struct {
+    guint kernel, traffic; /* kinds */
+    CostSlowdown slowdown;
+} Pair;
+
+/* FALSE: there is none of the one or the other. */
+static gboolean
+find_pair(const StepBuild *b, CostWork work, guint traffic, Pair *ret)
 {
     const Kernels *kernels = &b->interference->kernels[work];
     const Traffic *t = &b->interference->traffic[traffic];
     if (!(kernels->ns > 0) || !(t->ns > 0))
-        return;
+        return FALSE;
     CostBeside beside = {main_traffic(t), mean_channels(t), t->hbm_ns / t->ns};
     CostBusy busy = {work, sm_slowdown(b, work, beside.channels), kernels->hbm_ns / kernels->ns};
-    CostSlowdown slowdown = cost_slowdown(b->cost, busy, beside);
-    guint kernel_kind = FIRST_KERNEL + work, traffic_kind = FIRST_TRAFFIC + traffic;
+    *ret =
+        (Pair){FIRST_KERNEL + work, FIRST_TRAFFIC + traffic, cost_slowdown(b->cost, busy, beside)};
     g_debug("kind %u beside %u (%s, %.1f channels, %.3f of HBM): %.3f and %.3f times as long",
-            kernel_kind, traffic_kind, cost_traffic_name(beside.kind), beside.channels,
-            beside.hbm_frac, slowdown.work, slowdown.traffic);
-    if (slowdown.work > LEAST_SLOWDOWN)
-        sim_engine_set_interference(engine, kernel_kind, traffic_kind, 1 / slowdown.work);
-    if (slowdown.traffic > LEAST_SLOWDOWN)
-        sim_engine_set_interference(engine, traffic_kind, kernel_kind, 1 / slowdown.traffic);
+            ret->kernel, ret->traffic, cost_traffic_name(beside.kind), beside.channels,
+            beside.hbm_frac, ret->slowdown.work, ret->slowdown.traffic);
+    return TRUE;
+}
+
+StepSpeeds
+step_speeds(const StepBuild *b)
+{
+    StepSpeeds speeds;
+    for (guint kind = 0; kind < SIM_KINDS; kind++)
+        for (guint beside = 0; beside < SIM_KINDS; beside++)
+            speeds.of[kind][beside] = 1;
+    for (guint work = 0; b->interference && work < COST_N_WORKS; work++)
+        for (guint traffic = 0; traffic < b->interference->n_traffics; traffic++) {
+            Pair pair;
+            if (!find_pair(b, (CostWork)work, traffic, &pair))
+                continue;
+            if (pair.slowdown.work > LEAST_SLOWDOWN)
+                speeds.of[pair.kernel][pair.traffic] = 1 / pair.slowdown.work;
+            if (pair.slowdown.traffic > LEAST_SLOWDOWN)
+                speeds.of[pair.traffic][pair.kernel] = 1 / pair.slowdown.traffic;
+        }
+    return speeds;
 }
 
 void
@@ -228,7 +251,9 @@ step_set_interference(const StepBuild *b, SimEngine *engine)
 {
     if (!b->interference)
         return;
-    for (guint work = 0; work < COST_N_WORKS; work++)
-        for (guint traffic = 0; traffic < b->interference->n_traffics; traffic++)
-            set_speeds(b, engine, (CostWork)work, traffic);
+    StepSpeeds speeds = step_speeds(b);
+    for (guint kind = 1; kind < SIM_KINDS; kind++)
+        for (guint beside = 1; beside < SIM_KINDS; beside++)
+            if (speeds.of[kind][beside] < 1)
+                sim_engine_set_interference(engine, kind, beside, speeds.of[kind][beside]);
 }

@@ -5,6 +5,8 @@ libdtsim_a_SOURCES += \
 	%D%/blame.h \
 	%D%/build.h \
 	%D%/busy.c \
+	%D%/chain.c \
+	%D%/chain.h \
 	%D%/classes.c %D%/columns.c %D%/columns.h %D%/crowds.c %D%/crowds.h \
 	%D%/closed_form.c \
 	%D%/disturb.c \

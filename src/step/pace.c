@@ -127,6 +127,7 @@ step_pacing_new(const StepBuild *b, const StepNoise *noise, gboolean lanes)
     p->group_names = g_array_new(FALSE, FALSE, sizeof(guint32));
     p->groups = g_array_new(FALSE, FALSE, sizeof(guint32));
     sim_normal_init(&p->normal);
+    p->speeds = step_speeds(b);
     find_members(p, lanes);
     find_groups(p);
     return p;
@@ -312,26 +313,45 @@ begin_together(StepPace *pace, guint clock, guint i, guint slot, gint64 start_ns
         done_ns[k] = shift_ns > 0 ? done_ns[k] + shift_ns : start_ns;
 }
 
-/* Member k took d_ns more. */
+/* All members do something that takes d_ns alone, each when it is done with what was before: kernels with jitter of
+ * that share, or launches. */
 static void
-pass(StepPace *pace, guint clock, guint i G_GNUC_UNUSED, gsize k, gint64 d_ns,
-     gint64 *ret_slowest_ns)
+pass(StepPace *pace, guint clock, guint i, const double *factors, double frac, gint64 d_ns,
+     gint64 *slowest_ns)
 {
-    gint64 start_ns = pace->done_ns[clock][k];
-    if (pace->shared->noise->daemons->len > 0)
-        d_ns = under_daemons(pace, clock == 0, k, start_ns, d_ns);
-    pace->done_ns[clock][k] = start_ns + d_ns;
-    *ret_slowest_ns = MAX(*ret_slowest_ns, start_ns + d_ns);
+    const StepPacing *p = pace->shared;
+    gsize first = (gsize)i * p->n_members;
+    const double *factor = factors + first;
+    const guint64 *key = pace->key + first;
+    gint64 *done_ns = pace->done_ns[clock] + first, most_ns = *slowest_ns;
+    guint64 number = frac > 0 ? pace->n_kernels[i]++ : 0;
+    gboolean daemons = p->noise->daemons->len > 0;
+    for (guint k = 0; k < p->n_members; k++) {
+        double times = factor[k];
+        if (frac > 0)
+            times *= jittered(p, key[k], number, frac);
+        gint64 ns = whole_ns((double)d_ns * times);
+        if (daemons)
+            ns = under_daemons(pace, clock == 0, first + k, done_ns[k], ns);
+        done_ns[k] += ns;
+        most_ns = MAX(most_ns, done_ns[k]);
+    }
+    *slowest_ns = most_ns;
+}
+
+static void
+pass_kernel(StepPace *pace, guint i, guint32 tag, gint64 d_ns, gint64 *slowest_ns)
+{
+    const StepPacing *p = pace->shared;
+    pass(pace, 0, i, pace->factor, p->noise->jitter_frac * p->spread[tag], d_ns, slowest_ns);
 }
 
 static gint64
 host_ns(StepPace *pace, guint i, guint slot, gint64 start_ns, gint64 d_ns)
 {
-    guint n = pace->shared->n_members;
     gint64 slowest_ns = start_ns;
     begin_together(pace, 1, i, slot, start_ns);
-    for (gsize k = (gsize)i * n; k < (gsize)(i + 1) * n; k++)
-        pass(pace, 1, i, k, whole_ns((double)d_ns * pace->host_factor[k]), &slowest_ns);
+    pass(pace, 1, i, pace->host_factor, 0, d_ns, &slowest_ns);
     pace->slowest_ns[1][i] = slowest_ns;
     return slowest_ns - start_ns;
 }
@@ -361,41 +381,63 @@ collective_ns(StepPace *pace, guint i, guint slot, guint32 tag, gint64 start_ns,
     return slowest_ns - start_ns;
 }
 
-/* All members run a kernel, or a run of them, each when it is done with what was before. */
+typedef struct {
+    StepPace *pace;
+    const StepOp *op;
+    guint rank;
+    gint64 slowest_ns; /* when the last member was done with the kernels so far */
+} LaneChain;
+
 static void
-pass_kernel(StepPace *pace, guint i, guint32 tag, gint64 d_ns, gint64 *slowest_ns)
+wait_until(LaneChain *l, gint64 when_ns)
 {
-    const StepPacing *p = pace->shared;
-    gsize first = (gsize)i * p->n_members;
-    double frac = p->noise->jitter_frac * p->spread[tag];
-    guint32 number = pace->n_kernels[i]++;
-    for (gsize k = first; k < first + p->n_members; k++) {
-        double times = pace->factor[k];
-        if (frac > 0)
-            times *= jittered(p, pace->key[k], number, frac);
-        pass(pace, 0, i, k, whole_ns((double)d_ns * times), slowest_ns);
-    }
+    guint n = l->pace->shared->n_members;
+    gint64 *done_ns = l->pace->done_ns[0] + (gsize)l->rank * n;
+    for (guint k = 0; k < n; k++)
+        done_ns[k] = MAX(done_ns[k], when_ns);
+    l->slowest_ns = MAX(l->slowest_ns, when_ns);
 }
 
-/* Link by link: a collective begins when the slowest member is there and ends for all. */
+/* A collective begins when the last member is there, a kernel on each member when its own is done. */
+static gint64
+begin_link(void *user, guint link, gint64 now_ns, gint64 over_ns)
+{
+    LaneChain *l = user;
+    const StepLinkOfChain *at = step_chain_link(l->pace->shared->b, l->op, link);
+    if (at->collective)
+        return at->duration_ns == 0 ? 0
+                                    : collective_ns(l->pace, l->rank, STEP_SLOT_TP, at->tag, now_ns,
+                                                    at->duration_ns);
+    wait_until(l, over_ns);
+    if (at->duration_ns > 0)
+        pass_kernel(l->pace, l->rank, at->tag, at->duration_ns, &l->slowest_ns);
+    return l->slowest_ns - now_ns;
+}
+
+/* What slowed the lane's kernel slowed all members'. */
+static void
+end_link(void *user, guint link, gint64 start_ns G_GNUC_UNUSED, gint64 end_ns G_GNUC_UNUSED,
+         gint64 late_ns)
+{
+    LaneChain *l = user;
+    guint n = l->pace->shared->n_members;
+    gint64 *done_ns = l->pace->done_ns[0] + (gsize)l->rank * n;
+    if (late_ns == 0 || step_chain_link(l->pace->shared->b, l->op, link)->collective)
+        return;
+    for (guint k = 0; k < n; k++)
+        done_ns[k] += late_ns;
+    l->slowest_ns += late_ns;
+}
+
 static void
 pass_chain(StepPace *pace, guint i, const StepOp *op, gint64 *slowest_ns)
 {
-    const StepPacing *p = pace->shared;
-    for (guint l = 0; l < op->n_links; l++) {
-        const StepLinkOfChain *link =
-            &g_array_index(p->b->chain_links, StepLinkOfChain, op->chain + l);
-        if (link->duration_ns == 0)
-            continue;
-        if (!link->collective) {
-            pass_kernel(pace, i, link->tag, link->duration_ns, slowest_ns);
-            continue;
-        }
-        *slowest_ns +=
-            collective_ns(pace, i, STEP_SLOT_TP, link->tag, *slowest_ns, link->duration_ns);
-        for (gsize k = (gsize)i * p->n_members; k < (gsize)(i + 1) * p->n_members; k++)
-            pace->done_ns[0][k] = *slowest_ns;
-    }
+    LaneChain lane = {pace, op, i, *slowest_ns};
+    const StepChainRun run = {begin_link, end_link, &lane};
+    gint64 end_ns = step_chain_run(pace->shared->b, op, &pace->shared->speeds, *slowest_ns, &run);
+    if (end_ns > lane.slowest_ns) /* a collective that what is behind the chain waits for */
+        wait_until(&lane, end_ns);
+    *slowest_ns = end_ns;
 }
 
 static gint64

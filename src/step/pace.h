@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/normal.h"
-#include "step/build.h"
+#include "step/chain.h"
 #include "step/noise.h"
 
 /* Of a build with its ranks and programs: what all samples share; nobody changes it, so threads may. */
@@ -20,6 +20,7 @@ typedef struct {
     GArray *groups; /* of guint32, into group_names: those of a (rank, slot), one after the other */
     guint32 *first_group; /* [n_ranks * SIM_SLOTS + 1] into groups */
     SimNormal normal;
+    StepSpeeds speeds;
 } StepPacing;
 
 StepPacing *step_pacing_new(const StepBuild *b, const StepNoise *noise, gboolean lanes);

@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-#include "step/build.h"
+#include "step/chain.h"
 
 /* What tables of short benchmarks cannot know: training runs hot and long (sustained clocks are 3 to 15 %
  * below short runs) and at the pace of the slowest of GPUs that differ by 5 to 8 %. All times of one run
@@ -207,30 +207,29 @@ take_away(Path *path, gint64 ns)
     }
 }
 
-/* What chains took is what their links took, in proportion. */
+/* What chains took is what their links account for, in proportion. */
 static void
 unchain(Path *path)
 {
     const StepBuild *b = path->b;
-    for (guint tag = 0; tag < b->ops->len; tag++) {
-        const StepOp *op = &g_array_index(b->ops, StepOp, tag);
-        for (guint bubble = 0; bubble < 2 && op->n_links > 0; bubble++) {
-            gint64 left_ns = path->by_tag[2 * tag + bubble];
-            double alone_ns = 0;
-            path->by_tag[2 * tag + bubble] = 0;
-            for (guint k = op->n_links; k-- > 0;)
-                alone_ns += (double)g_array_index(b->chain_links, StepLinkOfChain, op->chain + k)
-                                .duration_ns;
-            for (guint k = 0; k < op->n_links; k++) {
-                const StepLinkOfChain *link =
-                    &g_array_index(b->chain_links, StepLinkOfChain, op->chain + k);
-                double share = alone_ns > 0 ? (double)link->duration_ns / alone_ns : 1;
-                gint64 ns =
-                    k + 1 < op->n_links ? (gint64)((double)left_ns * MIN(share, 1)) : left_ns;
-                path->by_tag[2 * link->tag + bubble] += ns;
-                left_ns -= ns;
-                alone_ns -= (double)link->duration_ns;
-            }
+    StepSpeeds speeds = step_speeds(b);
+    gint64 shares_ns[STEP_MOST_LINKS];
+    for (guint i = 0; i < 2 * b->ops->len; i++) {
+        const StepOp *op = &g_array_index(b->ops, StepOp, i / 2);
+        if (op->n_links == 0 || path->by_tag[i] == 0)
+            continue;
+        step_chain_shares(b, op, &speeds, shares_ns);
+        gint64 left_ns = path->by_tag[i];
+        double all_ns = 0;
+        path->by_tag[i] = 0;
+        for (guint k = 0; k < op->n_links; k++)
+            all_ns += (double)shares_ns[k];
+        for (guint k = 0; k < op->n_links; k++) {
+            double frac = all_ns > 0 ? (double)shares_ns[k] / all_ns : 1;
+            gint64 ns = k + 1 < op->n_links ? (gint64)((double)left_ns * MIN(frac, 1)) : left_ns;
+            path->by_tag[2 * step_chain_link(b, op, k)->tag + i % 2] += ns;
+            left_ns -= ns;
+            all_ns -= (double)shares_ns[k];
         }
     }
 }

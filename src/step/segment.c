@@ -5,16 +5,16 @@
  * they free when it ends: a peak is never below that of single kernels, and may be above it.  Its name is that of
  * its longest kernel.
  *
- * In a lane (step/pace.c), whose tensor-parallel collectives nobody else takes part in, those that follow a run and
- * that the next run waits for become one op with them, where nothing else goes through the ports of its GPUs and they
- * are not what the collectives are limited by.  The op's links are drawn one by one (step/pace.c), and counted one by
- * one where the result tells times and bytes. */
+ * In a lane (step/pace.c), in whose tensor-parallel collectives nobody else takes part, those between and beside runs
+ * become one op with them, a chain (step/chain.c), where nothing else goes through the ports of its GPUs and these are
+ * not what the collectives are limited by.  The op's links are drawn one by one, and counted one by one where the result
+ * tells times and bytes. */
 #include "config.h"
 
 #include <math.h>
 
 #include "sim/fuse.h"
-#include "step/build.h"
+#include "step/chain.h"
 
 static const StepOp *
 op_of(const StepBuild *b, guint32 tag)
@@ -97,10 +97,16 @@ tag_of_chain(void *user, const SimLink *links, guint n)
     for (guint i = 0; i < n; i++) {
         const StepOp *part = op_of(b, links[i].tag);
         double ns = (double)links[i].duration_ns, spread = part->spread > 0 ? part->spread : 1;
-        StepLinkOfChain link = {links[i].tag, links[i].other, links[i].duration_ns, {0}};
+        StepLinkOfChain link = {.tag = links[i].tag,
+                                .collective = links[i].other,
+                                .after = links[i].after,
+                                .work_kind = links[i].kind,
+                                .duration_ns = links[i].duration_ns};
+        StepLoads loads = {{0}};
         for (guint k = 0; k < SIM_LOADS && links[i].other; k++)
-            link.load[k] = links[i].load[k];
+            loads.of[k] = links[i].load[k];
         g_array_append_val(b->chain_links, link);
+        g_array_append_val(b->chain_loads, loads);
         sum_ns += ns;
         squares += ns * ns * spread * spread;
         if (!links[i].other && (links[longest].other || ns > (double)links[longest].duration_ns))
@@ -115,56 +121,6 @@ tag_of_chain(void *user, const SimLink *links, guint n)
     op.spread = sum_ns > 0 ? sqrt(squares) / sum_ns : 1;
     op.effect = marked ? step_intern_effect(b, &effect) : 0;
     return step_intern_op(b, &op);
-}
-
-static void
-add_load(const double *load, gint64 duration_ns, double sum[SIM_LOADS], gint64 *sum_ns)
-{
-    *sum_ns += duration_ns;
-    for (guint k = 0; k < SIM_LOADS; k++)
-        sum[k] += load[k];
-}
-
-/* What is not simulated of one run of a class's program: collectives in chains, and without ports all others. */
-static void
-sum_program(const StepBuild *b, const SimProgram *program, double sum[SIM_LOADS], gint64 *sum_ns)
-{
-    for (guint call = 0; call < sim_program_n_calls(program); call++) {
-        const SimTemplate *t = sim_program_called(program, call);
-        for (guint i = 0; i < sim_template_n_ops(t); i++) {
-            const StepOp *op = op_of(b, sim_template_tag(t, i));
-            for (guint k = 0; k < op->n_links; k++) {
-                const StepLinkOfChain *link =
-                    &g_array_index(b->chain_links, StepLinkOfChain, op->chain + k);
-                if (link->collective)
-                    add_load(link->load, link->duration_ns, sum, sum_ns);
-            }
-            if (b->portless && sim_template_slot(t, i) == STEP_SLOT_TP) {
-                SimWork work = sim_template_work(t, i);
-                add_load(work.load, work.duration_ns, sum, sum_ns);
-            }
-        }
-    }
-}
-
-void
-step_count_chains(const StepBuild *b, SimEngine *engine)
-{
-    for (guint class = 0; class < b->classes->len && b->chained; class ++) {
-        const StepLowered *lowered = g_ptr_array_index(b->lowered, class);
-        double load[SIM_LOADS] = {0};
-        gint64 busy_ns = 0;
-        sum_program(b, lowered->program, load, &busy_ns);
-        for (guint i = 0; i < b->ranks->len; i++)
-            for (guint direction = STEP_OUT; direction < STEP_N_DIRECTIONS; direction++) {
-                const StepResource *port = &b->links[i].nvlink[direction];
-                if (g_array_index(b->ranks, StepRank, i).class != class)
-                    continue;
-                sim_engine_add_load(engine, port->id, load[NET_LOAD_NVLINK], busy_ns);
-                if (port->rest != STEP_NO_RESOURCE)
-                    sim_engine_add_load(engine, port->rest, load[NET_LOAD_NVLINK_REST], 0);
-            }
-    }
 }
 
 void

@@ -1,6 +1,7 @@
 /* One training iteration: classes, programs, engine, result. */
 #include "config.h"
 
+#include "step/chain.h"
 #include "step/disturb.h"
 
 const char *
@@ -79,6 +80,7 @@ step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const 
         .fabric = step_fabric_new(plan),
         .fabric_links = g_array_new(FALSE, FALSE, sizeof(StepFabricLink)),
         .chain_links = g_array_new(FALSE, FALSE, sizeof(StepLinkOfChain)),
+        .chain_loads = g_array_new(FALSE, FALSE, sizeof(StepLoads)),
         .link_parts = g_array_new(FALSE, FALSE, sizeof(StepLinkPart)),
         .classes = g_array_new(FALSE, TRUE, sizeof(StepClass)),
         .ranks = g_array_new(FALSE, TRUE, sizeof(StepRank)),
@@ -105,6 +107,7 @@ step_build_clear(StepBuild *b)
     g_array_unref(b->fabric_links);
     g_array_unref(b->link_parts);
     g_array_unref(b->chain_links);
+    g_array_unref(b->chain_loads);
     step_fabric_free(b->fabric);
     g_array_unref(b->classes);
     g_array_unref(b->ranks);

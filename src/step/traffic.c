@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "step/build.h"
+#include "step/chain.h"
 
 typedef struct {
     const SimTemplate *template;
@@ -62,9 +62,7 @@ add_template(const StepBuild *b, GArray *traffic, const Called *called)
         guint slot = sim_template_slot(called->template, i);
         const StepOp *op = &g_array_index(b->ops, StepOp, tag);
         for (guint k = 0; k < op->n_links; k++) {
-            const StepLinkOfChain *link =
-                &g_array_index(b->chain_links, StepLinkOfChain, op->chain + k);
-            const StepOp *part = &g_array_index(b->ops, StepOp, link->tag);
+            const StepOp *part = &g_array_index(b->ops, StepOp, step_chain_link(b, op, k)->tag);
             if (part->transfer > 0)
                 add_traffic(traffic, part,
                             &g_array_index(b->transfers, StepTransfer, part->transfer),

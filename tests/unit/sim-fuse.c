@@ -168,7 +168,7 @@ static void
 test_chains(void)
 {
     guint n_others = 0;
-    for (guint round = 0; round < 3000; round++) {
+    for (guint round = 0; round < 10000; round++) {
         guint32 seed = (guint32)g_test_rand_int();
         g_assert_cmpint(run_layers(seed, TRUE, &n_others), ==, run_layers(seed, FALSE, NULL));
     }
