@@ -27,10 +27,9 @@ typedef struct {
 typedef struct {
     const SimTemplate *t;
     const SimChain *how;
-    guint slot, n, m; /* ops on the slot, on the other slot */
-    guint32 *joins;   /* [n] waits for so many ops of the other slot; NOWHERE: for none */
-    guint32 *
-        over; /* [n] 1 + the most waited for up to this op: these are over then; 0: nothing is known */
+    guint slot, n, m;     /* ops on the slot, on the other slot */
+    guint32 *joins;       /* [n] waits for so many ops of the other slot; NOWHERE: for none */
+    guint32 *over;        /* [n] 1 + how many of the other slot are over by then; 0: nobody knows */
     guint32 *waits_slot;  /* [n + 1] waits for so many ops of the slot, by ops of all other slots */
     guint32 *waits_third; /* [n + 1] of these, by ops of neither slot */
     Other *others;        /* [m] */

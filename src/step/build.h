@@ -21,7 +21,6 @@ typedef struct {
 } StepOp;
 
 /* A kernel, a run of them or a tensor-parallel collective in a chain of these. */
-#define STEP_MOST_LINKS 1024
 typedef struct {
     guint32 tag;
     gboolean collective;

@@ -110,15 +110,16 @@ gint64
 step_chain_run(const StepBuild *b, const StepOp *op, const StepSpeeds *speeds, gint64 start_ns,
                const StepChainRun *run)
 {
-    gint64 over_ns[N_SIDES][STEP_MOST_LINKS + 1];
-    g_assert(op->n_links > 0 && op->n_links <= STEP_MOST_LINKS);
+    g_assert(op->n_links > 0);
+    g_autofree gint64 *over_ns = g_new(gint64, N_SIDES * ((gsize)op->n_links + 1));
     Running r = {.links = step_chain_link(b, op, 0),
                  .n = op->n_links,
                  .speeds = speeds,
                  .run = run,
                  .now_ns = start_ns};
     for (guint side = 0; side < N_SIDES; side++)
-        r.sides[side] = (Side){.link = next_on(&r, side, 0), .over_ns = over_ns[side]};
+        r.sides[side] =
+            (Side){.link = next_on(&r, side, 0), .over_ns = over_ns + side * (op->n_links + 1)};
     do
         for (guint side = 0; side < N_SIDES; side++)
             begin(&r, side);

@@ -213,11 +213,11 @@ unchain(Path *path)
 {
     const StepBuild *b = path->b;
     StepSpeeds speeds = step_speeds(b);
-    gint64 shares_ns[STEP_MOST_LINKS];
     for (guint i = 0; i < 2 * b->ops->len; i++) {
         const StepOp *op = &g_array_index(b->ops, StepOp, i / 2);
         if (op->n_links == 0 || path->by_tag[i] == 0)
             continue;
+        g_autofree gint64 *shares_ns = g_new(gint64, op->n_links);
         step_chain_shares(b, op, &speeds, shares_ns);
         gint64 left_ns = path->by_tag[i];
         double all_ns = 0;

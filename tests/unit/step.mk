@@ -1,4 +1,5 @@
 UNIT_TESTS += \
+	%D%/step-chain \
 	%D%/step-exposed \
 	%D%/step-grid \
 	%D%/step-host \
