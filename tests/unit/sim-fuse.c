@@ -90,21 +90,61 @@ is_serial(void *user, const SimLink *link)
     return is_link(user, link->tag);
 }
 
+/* What chains were made: of how many links, where a link runs beside an op, two wait for the same op (fork) and an op
+ * waits for two at once (join), and where the chain waits for a link at its end. */
+typedef struct {
+    guint others, beside, forks, joins, last;
+} Made;
+
+/* Each waits for what comes before it only; an op, for no fewer links than the op before it. */
+static void
+check_order(const SimLink *links, guint n)
+{
+    guint count[2] = {0, 0}, waited = 0;
+    for (guint i = 0; i < n; i++) {
+        guint side = links[i].other ? 1 : 0;
+        g_assert_cmpuint(links[i].after, <=, count[1 - side]);
+        count[side]++;
+        if (side == 1)
+            continue;
+        g_assert_cmpuint(links[i].after, >=, waited);
+        waited = links[i].after;
+    }
+}
+
 static guint32
 chain_tag(void *user, const SimLink *links, guint n)
 {
-    guint *n_others = user;
+    Made *made = user;
+    guint begun = 0, over = 0; /* links so far; those that an op has waited for */
+    guint fork = G_MAXUINT;
+    gboolean beside = FALSE, forks = FALSE, joins = FALSE;
     g_assert_cmpuint(n, >, 1);
     g_assert_false(links[0].other);
-    for (guint i = 0; i < n; i++)
-        *n_others += links[i].other;
+    check_order(links, n);
+    for (guint i = 0; i < n; i++) {
+        if (links[i].other) {
+            forks = forks || links[i].after == fork;
+            fork = links[i].after;
+            begun++;
+            continue;
+        }
+        beside = beside || links[i].after < begun;
+        joins = joins || links[i].after > over + 1;
+        over = links[i].after;
+    }
+    made->others += begun;
+    made->beside += beside;
+    made->forks += forks;
+    made->joins += joins;
+    made->last += over < begun;
     return 1;
 }
 
 static void
-chain(SimTemplate *t, guint *n_others)
+chain(SimTemplate *t, Made *made)
 {
-    const SimChain how = {1, is_serial, is_link, chain_tag, n_others};
+    const SimChain how = {1, is_serial, is_link, chain_tag, made};
     sim_template_chain(t, 0, &how);
 }
 
@@ -134,9 +174,20 @@ random_layers(GRand *rand, guint n)
     return t;
 }
 
-/* One rank, calls of random templates, as they are and in chains. */
+/* When ops of slots that are in no chain ended. */
+static void
+note_end(void *user, guint32 rank G_GNUC_UNUSED, guint slot, guint32 tag G_GNUC_UNUSED,
+         guint call G_GNUC_UNUSED, gint64 start_ns, gint64 end_ns)
+{
+    if (slot != 2)
+        return;
+    g_array_append_val((GArray *)user, start_ns);
+    g_array_append_val((GArray *)user, end_ns);
+}
+
+/* One rank, calls of random templates, as they are and in chains; returns the end and appends what is outside. */
 static gint64
-run_layers(guint32 seed, gboolean chained, guint *n_others)
+run_layers(guint32 seed, gboolean chained, Made *made, GArray *outside)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
     g_autoptr(SimEngine) e = sim_engine_new();
@@ -146,13 +197,15 @@ run_layers(guint32 seed, gboolean chained, guint *n_others)
     for (guint i = 0; i < G_N_ELEMENTS(templates); i++) {
         templates[i] = random_layers(rand, (guint)g_rand_int_range(rand, 1, 40));
         if (chained)
-            chain(templates[i], n_others);
+            chain(templates[i], made);
     }
     for (guint i = 0; i < 10; i++) {
         sim_program_call(program, templates[g_rand_int_range(rand, 0, 3)], 0, 0);
         if (i % 4 == 1)
             sim_program_wait(program, 2, 0, sim_program_launched(program, 0));
     }
+    const SimProbe probe = {note_end, outside};
+    sim_engine_set_probe(e, &probe);
     sim_engine_add_rank(e, program, &port, 1);
     GError *error = NULL;
     gboolean ok = sim_engine_run(e, NULL, NULL, &error);
@@ -167,12 +220,21 @@ run_layers(guint32 seed, gboolean chained, guint *n_others)
 static void
 test_chains(void)
 {
-    guint n_others = 0;
+    Made made = {0};
     for (guint round = 0; round < 10000; round++) {
         guint32 seed = (guint32)g_test_rand_int();
-        g_assert_cmpint(run_layers(seed, TRUE, &n_others), ==, run_layers(seed, FALSE, NULL));
+        g_autoptr(GArray) x = g_array_new(FALSE, FALSE, sizeof(gint64));
+        g_autoptr(GArray) y = g_array_new(FALSE, FALSE, sizeof(gint64));
+        g_assert_cmpint(run_layers(seed, TRUE, &made, x), ==, run_layers(seed, FALSE, NULL, y));
+        g_assert_cmpmem(x->data, x->len * sizeof(gint64), y->data, y->len * sizeof(gint64));
     }
-    g_assert_cmpuint(n_others, >, 1000); /* or nothing was shown */
+    g_test_message("links %u; chains with links beside ops %u, forks %u, joins %u, links last %u",
+                   made.others, made.beside, made.forks, made.joins, made.last);
+    g_assert_cmpuint(made.others, >, 1000); /* or nothing was shown */
+    g_assert_cmpuint(made.beside, >, 1000);
+    g_assert_cmpuint(made.forks, >, 1000);
+    g_assert_cmpuint(made.joins, >, 1000);
+    g_assert_cmpuint(made.last, >, 1000);
 }
 
 /* Kernels of 10, 20, 30 and 40 ns, a collective of 5 ns behind the first and one of 7 ns behind the third, each waited
@@ -181,7 +243,8 @@ static void
 test_one_chain(void)
 {
     g_autoptr(SimTemplate) t = sim_template_new();
-    guint n_others = 0, collective = G_MAXUINT;
+    Made made = {0};
+    guint collective = G_MAXUINT;
     for (guint i = 1; i <= 4; i++) {
         guint kernel = sim_template_add(t, 0, (SimWork){.duration_ns = 10 * i}, 0);
         if (i == 1) /* what was before on the other slot is over */
@@ -194,8 +257,8 @@ test_one_chain(void)
         sim_template_join(t, collective, SIM_JOIN_ALL, 0, FALSE);
         sim_template_wait_slot(t, collective, 0);
     }
-    chain(t, &n_others);
-    g_assert_cmpuint(n_others, ==, 2);
+    chain(t, &made);
+    g_assert_cmpuint(made.others, ==, 2);
     g_assert_cmpuint(sim_template_n_ops(t), ==,
                      2); /* and the last collective, which nothing waits for */
     g_assert_cmpint(sim_template_work(t, 0).duration_ns, ==, 112);
