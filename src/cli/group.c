@@ -10,13 +10,23 @@
 #include <string.h>
 
 static gboolean
-check(gint64 gpus, gint64 nodes, gint64 per_node, const CliGroupWish *wish, GError **error)
+check(gint64 gpus, gint64 nodes, const ClusterSystem *system, const CliGroupWish *wish,
+      GError **error)
 {
+    gint64 per_node = system->gpus_per_node, described = system->described_nodes;
     if (nodes > gpus) {
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
                     "--nodes: %" G_GINT64_FORMAT " nodes are more than %" G_GINT64_FORMAT
                     " GPUs; write --nodes %" G_GINT64_FORMAT " or fewer",
                     nodes, gpus, gpus);
+        return FALSE;
+    }
+    if (described > 0 && nodes > described) {
+        g_set_error(
+            error, CLI_ERROR, CLI_ERROR_USAGE,
+            "system '%s': %u nodes, and %" G_GINT64_FORMAT " GPUs on %" G_GINT64_FORMAT
+            " nodes are asked for; write that many nodes or more in --system, or fewer GPUs",
+            system->name, system->described_nodes, gpus, nodes);
         return FALSE;
     }
     if ((gpus + nodes - 1) / nodes > per_node) {
@@ -36,9 +46,10 @@ cli_group_place(const CliGroupWish *wish, const ClusterSystem *system, NetGroup 
 {
     gint64 per_node = system->gpus_per_node;
     gint64 nodes = wish->nodes > 0 ? wish->nodes : (wish->gpus + per_node - 1) / per_node;
-    nodes = MAX(nodes, 1);
+    if (nodes == 0)
+        nodes = MAX(system->described_nodes, 1);
     gint64 gpus = wish->gpus > 0 ? wish->gpus : nodes * per_node;
-    if (!check(gpus, nodes, per_node, wish, error))
+    if (!check(gpus, nodes, system, wish, error))
         return FALSE;
     g_autofree guint *slots = g_new(guint, gpus);
     guint n = 0;

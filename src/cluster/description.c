@@ -16,10 +16,14 @@ typedef struct {
     GPtrArray *words; /* borrowed; ends with NULL */
     guint at;
     GPtrArray *set; /* "section.key=value", owned */
+    guint said;     /* where in `set` begins what words say; before it, what the GPU does */
+    const char *first, *other; /* of `set`, contradict each other; NULL: nothing does */
     const ClusterDescribedGpu *gpu;
     guint nodes, gpus, hosts; /* hosts of one node, gpus of one host */
     guint cards;              /* of a host; 0: not said */
     gboolean leaf_nodes, kind;
+    gboolean core, dragonfly;
+    gboolean no_leaves; /* kind is of a fabric without leaf switches */
 } Reader;
 
 static const char *
@@ -77,13 +81,23 @@ take_count(Reader *r, const char *of, guint most, guint *ret, GError **error)
 static void
 set_text(Reader *r, const char *key, const char *value)
 {
-    g_ptr_array_add(r->set, g_strdup_printf("%s=%s", key, value));
+    char *text = g_strdup_printf("%s=%s", key, value);
+    gsize of_key = strlen(key) + 1;
+    for (guint i = r->said; i < r->set->len && r->first == NULL; i++) {
+        const char *before = g_ptr_array_index(r->set, i);
+        if (strncmp(before, text, of_key) == 0 && g_ascii_strcasecmp(before, text) != 0) {
+            r->first = before;
+            r->other = text;
+        }
+    }
+    g_ptr_array_add(r->set, text);
 }
 
 static void
 set_count(Reader *r, const char *key, guint value)
 {
-    g_ptr_array_add(r->set, g_strdup_printf("%s=%u", key, value));
+    g_autofree char *text = g_strdup_printf("%u", value);
+    set_text(r, key, text);
 }
 
 /* "2:1" or "1.5:1" */
@@ -138,6 +152,7 @@ read_cards(Reader *r, GError **error)
     gint64 rate;
     if (!take_count(r, "cards", 1024, &r->cards, error))
         return FALSE;
+    set_count(r, "nic.count", r->cards);
     r->at++; /* the x */
     GError *cause = NULL;
     if (!units_parse(UNITS_RATE, word(r) != NULL ? word(r) : "", &rate, &cause)) {
@@ -156,8 +171,10 @@ read_torus(Reader *r, GError **error)
     g_autoptr(GString) dimensions = g_string_new(NULL);
     guint size;
     do {
-        if (!take_count(r, "nodes in a dimension of a torus", MAX_NODES, &size, error))
-            return FALSE;
+        if (!is_count(word(r), MAX_NODES, &size))
+            return complain(r, error,
+                            "a torus needs the nodes of each dimension; write torus 4x4x4");
+        r->at++;
         g_string_append_printf(dimensions, "%s%u", dimensions->len > 0 ? "x" : "", size);
     } while (skip(r, "x", "x"));
     set_text(r, "fabric.dimensions", dimensions->str);
@@ -176,6 +193,7 @@ read_rack(Reader *r, GError **error)
                         "4 gb200 nvl72'",
                         word(r), r->nodes, r->gpus);
     r->hosts = of_rack / r->gpus;
+    set_count(r, "node.hosts", r->hosts);
     r->at++;
     return TRUE;
 }
@@ -232,7 +250,7 @@ read_after_word(Reader *r, const char *first, gboolean *ret_known, GError **erro
     if (g_str_equal(first, "spine"))
         return take_ratio(r, "fabric.oversubscription", error);
     if (g_str_equal(first, "core")) {
-        set_count(r, "fabric.levels", 3);
+        r->core = TRUE;
         return take_ratio(r, "fabric.spine-oversubscription", error);
     }
     if (g_str_equal(first, "pod")) {
@@ -284,6 +302,8 @@ read_word(Reader *r, GError **error)
     if (g_strv_contains(kinds, first)) {
         set_text(r, "fabric.kind", first);
         r->kind = !g_str_equal(first, "rail");
+        r->dragonfly = g_str_equal(first, "dragonfly");
+        r->no_leaves = g_str_equal(first, "ideal") || g_str_equal(first, "torus");
     }
     if (!read_after_word(r, first, &known, error))
         return FALSE;
@@ -309,6 +329,24 @@ largest_divisor(guint of, guint most)
     return MAX(most, 1);
 }
 
+static gboolean
+read_words(Reader *r, GError **error)
+{
+    r->said = r->set->len;
+    while (word(r) != NULL)
+        if (!read_word(r, error))
+            return FALSE;
+    if (r->core && !r->dragonfly) /* whose links between groups need no level */
+        set_count(r, "fabric.levels", 3);
+    if (r->first != NULL)
+        return complain(r, error, "%s contradicts %s; write one of the two", r->other, r->first);
+    return !(r->leaf_nodes && r->no_leaves) ||
+           complain(
+               r, error,
+               "nodes below a leaf switch, and a fabric without one; leave 'leaf' out, or write "
+               "rail, fat-tree or dragonfly");
+}
+
 /* What follows from the words: sizes of a node, cards where none are said. */
 static void
 settle(Reader *r)
@@ -319,8 +357,6 @@ settle(Reader *r)
     if (cards == 0)
         cards = largest_divisor(r->gpus, r->gpu->usual_cards * r->gpus / r->gpu->usual_gpus);
     set_count(r, "node.gpus", r->gpus * r->hosts);
-    if (r->hosts > 1)
-        set_count(r, "node.hosts", r->hosts);
     if (!usual || r->gpu->set[0] != NULL)
         set_count(r, "nic.count", cards * r->hosts);
     if (r->kind && !r->leaf_nodes)
@@ -380,9 +416,8 @@ cluster_description_parse(const char *text, GError **error)
         g_ptr_array_add(set, g_strdup(r.gpu->set[i]));
     if (r.gpu->pcie)
         set_text(&r, "node.link", "pcie");
-    while (word(&r) != NULL)
-        if (!read_word(&r, error))
-            return NULL;
+    if (!read_words(&r, error))
+        return NULL;
     settle(&r);
     g_ptr_array_add(set, NULL);
     ClusterDescription *d = g_new0(ClusterDescription, 1);

@@ -6,6 +6,7 @@
 #include "cluster/error.h"
 
 #define USUAL_PORTS_DOWN 32 /* of a leaf switch of 64 ports at full bisection */
+#define USUAL_POD_LEAVES 32 /* keys.c's */
 #define MAX_COUNT 65536
 
 static gboolean
@@ -84,6 +85,32 @@ usual_uplinks(const ClusterSystem *s)
     return CLAMP((gint64)((double)cards / s->oversubscription + 0.5), 1, MAX_COUNT);
 }
 
+/* Counts of parts that this kind has not: they would change nothing. */
+static gboolean
+check_parts(const ClusterSystem *s, const char *where, GError **error)
+{
+    gboolean dragonfly = s->fabric == CLUSTER_FABRIC_DRAGONFLY;
+    gboolean clos = s->fabric == CLUSTER_FABRIC_RAIL || s->fabric == CLUSTER_FABRIC_FAT_TREE;
+    const struct {
+        const char *key;
+        gboolean idle;
+        const char *what;
+    } parts[] = {
+        {"levels", s->levels != 2 && !clos, "belongs to kind = rail and fat-tree; write 2"},
+        {"pod-leaves", s->pod_leaves != USUAL_POD_LEAVES && !dragonfly && !(clos && s->levels == 3),
+         "needs a third level of switches, or a dragonfly; write levels = 3 or kind = dragonfly"},
+        {"uplinks", s->uplinks != 0 && !(clos && s->hashed),
+         "counts for a rail or fat-tree with spreading = hashed; write that, or 0"},
+        {"groups", s->groups != 0 && !dragonfly,
+         "belongs to a dragonfly; write kind = dragonfly, or 0"},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
+        if (parts[i].idle)
+            return complain(where, parts[i].key, conf_keyfile_text(s->conf, "fabric", parts[i].key),
+                            parts[i].what, error);
+    return TRUE;
+}
+
 static gboolean
 check_kind(const ClusterSystem *s, const char *where, GError **error)
 {
@@ -120,6 +147,8 @@ cluster_read_fabric(ClusterSystem *s, const char *where, GError **error)
         !read_dimensions(s, where, error))
         return FALSE;
     s->levels = (guint)levels;
+    if (!check_parts(s, where, error))
+        return FALSE;
     if (s->leaf_nodes == 0) {
         gint64 cards = s->fabric == CLUSTER_FABRIC_RAIL ? 1 : s->nics_per_node;
         s->leaf_nodes = MAX(USUAL_PORTS_DOWN / cards, 1);

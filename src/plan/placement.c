@@ -194,7 +194,14 @@ plan_place_ranks(Plan *plan, GError **error)
     remark_on_groups(plan, remarks);
     for (guint i = 0; i < remarks->len; i++) /* they come before those on values */
         g_ptr_array_insert(plan->remarks, (int)i, remarks->pdata[i]);
-    gint64 of_fabric = MAX(plan->spec.fabric_nodes, plan->system->described_nodes);
+    gint64 described = plan->system->described_nodes;
+    gint64 of_fabric = MAX(plan->spec.fabric_nodes, described);
+    if (described > 0 && plan->n_nodes > of_fabric)
+        return plan_refuse(error,
+                           "system '%s': " PLAN_D
+                           " nodes, and the job takes %u; write that many or "
+                           "more in --system, or fewer GPUs",
+                           plan->system->name, described, plan->n_nodes);
     plan->topology =
         cluster_topology_new(plan->system, (guint)MAX(plan->n_nodes, of_fabric), error);
     return plan->topology != NULL;

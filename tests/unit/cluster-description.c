@@ -80,6 +80,12 @@ test_hosts_and_overrides(void)
     g_assert_cmpfloat(three->spine_oversubscription, ==, 3);
     g_assert_true(three->hashed);
     g_assert_cmpint(three->uplinks, ==, 16);
+    g_autoptr(ClusterSystem) groups = load("64 x 8 h100 core 2:1 dragonfly pod 2 leaf 2");
+    g_assert_cmpuint(groups->levels, ==, 2); /* a dragonfly has none to count */
+    g_assert_cmpfloat(groups->spine_oversubscription, ==, 2);
+    g_autoptr(ClusterSystem) again =
+        load("64 x 8 h100 rail 400Gbps, RAIL 8x400Gbps, spine 2:1 2:1");
+    g_assert_cmpfloat(again->oversubscription, ==, 2); /* the same twice contradicts nothing */
 }
 
 /* What differs from the base follows the table; the base's tables stay in force. */
@@ -108,9 +114,26 @@ static const struct {
     {"8 x 8 h100, spine 2", "'2' is no ratio; write for example 2:1 after 'spine'"},
     {"8 x 8 h100, 7", "7 of what?"},
     {"8 x 8 h100 nvl72", "write for example '18 x 4 gb200 nvl72'"},
-    {"8 x 8 h100 torus", "'' is no number of nodes in a dimension"},
+    {"8 x 8 h100 torus", "': a torus needs the nodes of each dimension; write torus 4x4x4"},
+    {"8 x 8 h100 torus 4x", "write torus 4x4x4"},
+    {"8 x 8 h100 torus rail", "write torus 4x4x4"},
     {"8 x 8 h100 3x400Gbps", "3 cards cannot be dealt out evenly"},
     {"8 x 8 h100 ideal 2:1", "contradicts kind = ideal"},
+    {"8 x 8 h100, rail fat-tree dragonfly", "fabric.kind=fat-tree contradicts fabric.kind=rail"},
+    {"8 x 8 h100, rail 400Gbps 200Gbps", "nic.rate=200Gbps contradicts nic.rate=400Gbps"},
+    {"8 x 8 h100, 8x400Gbps 4x400Gbps", "nic.count=4 contradicts nic.count=8"},
+    {"36 x 4 gb200 nvl72 nvl36", "node.hosts=9 contradicts node.hosts=18"},
+    {"8 x 8 h100, 2:1 spine 4:1", "oversubscription=4:1 contradicts fabric.oversubscription=2:1"},
+    {"8 x 8 h100, 2 levels core 2:1", "fabric.levels=3 contradicts fabric.levels=2"},
+    {"8 x 8 h100, mesh pcie", "node.link=pcie contradicts node.link=mesh"},
+    {"8 x 8 h100, rail, 9 groups", "[fabric] groups: '9' belongs to a dragonfly; write"},
+    {"8 x 8 h100, rail, pod 3", "[fabric] pod-leaves: '3' needs a third level of switches"},
+    {"8 x 8 h100, ideal, pod 3", "[fabric] pod-leaves: '3' needs"},
+    {"8 x 8 h100, rail, 16 uplinks", "[fabric] uplinks: '16' counts for"},
+    {"8 x 8 h100, dragonfly, 16 uplinks hashed", "[fabric] uplinks: '16' counts for"},
+    {"8 x 8 h100, torus 2x4, 3 levels", "[fabric] levels: '3' belongs to"},
+    {"8 x 8 h100, dragonfly, 3 levels", "[fabric] levels: '3' belongs to"},
+    {"8 x 8 h100, torus 2x4, leaf 2 nodes", "leave 'leaf' out"},
 };
 
 static void
