@@ -121,5 +121,7 @@ gboolean cluster_list_allows(const char *list, const char *word);
 /* --- slots: slot s is GPU s mod g of node s div g. Without a placement of its own rank r lives in slot r (plan_slot). */
 guint cluster_node_of(const ClusterSystem *s, guint rank);
 guint cluster_local_of(const ClusterSystem *s, guint rank);
+/* A GPU's own; 1 where GPUs share cards. */
+guint cluster_cards_of_gpu(const ClusterSystem *s);
 /* The NIC (0..nics_per_node-1) of a GPU: NICs are dealt out to GPUs in blocks. */
 guint cluster_nic_of(const ClusterSystem *s, guint rank);

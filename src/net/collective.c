@@ -55,8 +55,7 @@ net_group_of(const ClusterSystem *system, const guint *ranks, guint n)
     count_different(nics, n, &ranks_per_nic, &fewest);
     /* the NIC that most ranks share limits the group: as if all its NICs were shared so */
     group.nics = MAX((group.ranks_per_node + ranks_per_nic - 1) / ranks_per_nic, 1);
-    if (system->nics_per_node > system->gpus_per_node) /* each GPU has several NICs of its own */
-        group.nics *= (guint)(system->nics_per_node / system->gpus_per_node);
+    group.nics *= cluster_cards_of_gpu(system);
     return group;
 }
 

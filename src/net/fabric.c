@@ -8,6 +8,7 @@
 /* NCCL's constants describe a machine whose system.conf has these latencies. */
 #define NVLINK_REFERENCE_NS 2000.0
 #define NIC_REFERENCE_NS 20000.0
+#define NO_GPUDIRECT_FRAC 0.5 /* of a card's rate */
 
 static const struct {
     const char *part; /* of the GPU's name */
@@ -88,11 +89,11 @@ allowed_protocols(const char *list)
 
 /* Achieved by a card. Without GPUDirect data cross the link between card and CPU or its switch twice, once for the
  * host's memory, which halves it (6 of 12.5 GB/s, https://github.com/NVIDIA/nccl/issues/465). */
-static double
-achieved_nic_Bps(const ClusterSystem *system)
+double
+net_card_Bps(const ClusterSystem *system)
 {
     double rate = (double)system->nic_Bps * system->nic_efficiency;
-    return system->gpudirect ? rate : rate * NET_NO_GPUDIRECT_FRAC;
+    return system->gpudirect ? rate : rate * NO_GPUDIRECT_FRAC;
 }
 
 NetFabric
@@ -120,7 +121,7 @@ net_fabric_of(const ClusterSystem *system, const NetTuning *tuning)
         .gpus_per_node = (guint)MAX(system->gpus_per_node, 1),
         .nics_per_node = (guint)MAX(system->nics_per_node, 0),
         .nvlink_Bps = link_Bps * t.nvlink_scale,
-        .nic_Bps = achieved_nic_Bps(system) * t.nic_scale,
+        .nic_Bps = net_card_Bps(system) * t.nic_scale,
         .pcie_Bps = (double)system->pcie_Bps,
         .nvlink_factor =
             (double)system->nvlink_latency_ns / NVLINK_REFERENCE_NS * t.nvlink_latency_scale,

@@ -10,8 +10,6 @@
 #include "net/collective.h"
 #include "net/nccl.h"
 
-#define NET_NO_GPUDIRECT_FRAC 0.5 /* of a card's rate without GPUDirect: net/fabric.c */
-
 /* What is fitted to measurements; net_tuning_default holds where nothing was measured. */
 typedef struct {
     /* in a node */
@@ -53,6 +51,7 @@ typedef struct {
 
 NetGeneration net_generation_of(const char *gpu_name);
 NetTuning net_tuning_default(NetGeneration generation);
+double net_card_Bps(const ClusterSystem *system); /* achieved, as not fitted to measurements */
 NetFabric net_fabric_of(const ClusterSystem *system, const NetTuning *tuning);
 
 /* Achieved NVLink rate of each port when the ranks of a node that take part are `k`. */

@@ -24,12 +24,6 @@ compare_first_ranks(gconstpointer a, gconstpointer b)
     return compare_slots(a, b);
 }
 
-guint
-net_cards_of_gpu(const ClusterSystem *system)
-{
-    return (guint)MAX(system->nics_per_node / system->gpus_per_node, 1);
-}
-
 /* Members in order: node by node, each node's by slot. */
 static Place *
 sort_places(const ClusterSystem *system, const guint *slots, guint n)
@@ -58,7 +52,7 @@ static guint
 add_cards(NetMembers *m, const ClusterTopology *t, guint first, guint n)
 {
     const ClusterSystem *system = cluster_topology_system(t);
-    guint own = net_cards_of_gpu(system), before = m->n_cards;
+    guint own = cluster_cards_of_gpu(system), before = m->n_cards;
     for (guint i = first; i < first + n; i++) {
         guint card = cluster_nic_of(system, m->slots[i]);
         ClusterEnd *last = m->n_cards > before ? &m->cards[m->n_cards - 1] : NULL;
@@ -94,7 +88,7 @@ net_members_new(const ClusterTopology *topology, const guint *slots, guint n)
     m->n = n;
     m->slots = g_new(guint, n);
     m->nodes = g_new(NetMemberNode, n);
-    m->cards = g_new(ClusterEnd, (gsize)n * net_cards_of_gpu(system));
+    m->cards = g_new(ClusterEnd, (gsize)n * cluster_cards_of_gpu(system));
     m->alike = TRUE;
     for (guint i = 0; i < n; i++)
         m->slots[i] = places[i].slot;

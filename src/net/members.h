@@ -23,5 +23,3 @@ typedef struct {
 NetMembers *net_members_new(const ClusterTopology *topology, const guint *slots, guint n);
 void net_members_free(NetMembers *m);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NetMembers, net_members_free)
-/* Cards of a GPU of its own; 1 where GPUs share cards. */
-guint net_cards_of_gpu(const ClusterSystem *system);

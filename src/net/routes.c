@@ -168,7 +168,7 @@ add_cross(Flows *f)
 {
     const ClusterSystem *system = cluster_topology_system(f->topology);
     const NetMembers *m = f->members;
-    guint own = net_cards_of_gpu(system);
+    guint own = cluster_cards_of_gpu(system);
     g_autofree ClusterEnd *ends = g_new(ClusterEnd, m->n);
     for (guint j = 0; j < own; j++) {
         for (guint i = 0; i < m->n; i++)
@@ -255,7 +255,7 @@ net_message_route(const ClusterTopology *topology, guint from, guint to)
     const ClusterSystem *system = cluster_topology_system(topology);
     GArray *loads = g_array_new(FALSE, FALSE, sizeof(NetLinkLoad));
     gboolean inside = cluster_node_of(system, from) == cluster_node_of(system, to);
-    guint cards = inside ? 1 : net_cards_of_gpu(system);
+    guint cards = inside ? 1 : cluster_cards_of_gpu(system);
     for (guint card = 0; card < cards; card++) {
         ClusterHop hops[CLUSTER_MAX_HOPS];
         guint n = cluster_topology_route(topology, from, first_card(system, from, to) + card, to,
@@ -298,9 +298,7 @@ net_group_on(const ClusterTopology *topology, const guint *slots, guint n)
     if (n < 2 || cluster_topology_n_links(topology) == 0)
         return group;
     g_autoptr(NetMembers) m = net_members_new(topology, slots, n);
-    double card_Bps = (double)system->nic_Bps * system->nic_efficiency;
-    if (!system->gpudirect)
-        card_Bps *= NET_NO_GPUDIRECT_FRAC;
+    double card_Bps = net_card_Bps(system);
     double port_Bps = (double)system->nvlink_Bps * system->nvlink_efficiency;
     for (guint p = 0; p < NET_N_PATTERNS; p++) {
         g_autofree double *far = pattern_load(topology, m, (NetPattern)p, TRUE);

@@ -281,8 +281,7 @@ local_of(const Wiring *w, guint i, guint port, const NetGroup *shape)
         local.nics += !used[cluster_nic_of(s, slot)];
         used[cluster_nic_of(s, slot)] = TRUE;
     }
-    if (s->nics_per_node > s->gpus_per_node)
-        local.nics *= (guint)(s->nics_per_node / s->gpus_per_node);
+    local.nics *= cluster_cards_of_gpu(s);
     double here = local.ranks, most = shape->ranks_per_node;
     local.port = most > 1 ? (here - 1) / here * most / (most - 1) : 0;
     local.nic = MIN(1, (double)shape->nics / local.nics);
@@ -343,7 +342,7 @@ use_wire(Wiring *w, guint wire, guint from, guint to, guint32 first)
         return;
     }
     guint out = nic_index(w, from), in = nic_index(w, to);
-    double nics = (double)MAX(s->nics_per_node / s->gpus_per_node, 1);
+    double nics = cluster_cards_of_gpu(s);
     use_nic(w, first, n, out, STEP_OUT, nic_weight(w, from, out, USE_WIRE));
     use_nic(w, first, n, in, STEP_IN, nic_weight(w, to, in, USE_WIRE));
     use_pcie(w, first, n, from, STEP_OUT, nics);

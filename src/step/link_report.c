@@ -11,8 +11,8 @@ step_nics_of(const StepBuild *b, guint i)
 {
     const ClusterSystem *s = b->plan->system;
     const StepRank *rank = &g_array_index(b->ranks, StepRank, i);
-    if (s->nics_per_node > s->gpus_per_node)
-        return (double)(s->nics_per_node / s->gpus_per_node);
+    if (cluster_cards_of_gpu(s) > 1)
+        return cluster_cards_of_gpu(s);
     return 1.0 / g_array_index(b->classes, StepClass, rank->class).card_stages->len;
 }
 

@@ -94,7 +94,8 @@ add_changes(World *w)
     for (guint i = 0; i < WORLD_LINKS; i++) {
         gint64 when_ns = 0;
         for (guint n = 0; n < WORLD_CHANGES / WORLD_LINKS; n++) {
-            when_ns += g_test_rand_int_range(1, 100000); /* no two at once, whose order would count */
+            when_ns +=
+                g_test_rand_int_range(1, 100000); /* no two at once, whose order would count */
             gboolean may_fail = n + 1 < WORLD_CHANGES / WORLD_LINKS;
             w->changes[w->n_changes].when_ns = when_ns;
             w->changes[w->n_changes].link = i;
