@@ -113,6 +113,13 @@ static const ConfKey keys[] = {
              "reading from all drives of a node; 0GBps: has none"),
     QUANTITY("host", "nvme-write", UNITS_RATE, "0GBps",
              "writing to all drives of a node; 0GBps: has none"),
+    TEXT("tables", "gemm", "",
+         "system whose gemm.tsv counts here, scaled by the model to this GPU; empty: its own"),
+    TEXT("tables", "attention", "", "the same of attention.tsv"),
+    TEXT("tables", "memory", "", "the same of memory.tsv"),
+    TEXT("tables", "overlap", "", "the same of overlap.tsv"),
+    TEXT("tables", "collective", "",
+         "system whose rows of one node in collective.tsv count here beside its own"),
     {NULL, NULL, CONF_KEY_TEXT, UNITS_COUNT, NULL, NULL, NULL},
 };
 

@@ -14,6 +14,7 @@ libdtsim_a_SOURCES += \
 	%D%/shipped.c %D%/shipped.h \
 	%D%/spread.c \
 	%D%/system.c %D%/system.h \
+	%D%/tables.c %D%/tables.h \
 	%D%/topologies.c %D%/topology.h
 libdtsim_a_SOURCES += %D%/topo_conf.c %D%/topo_matrix.c %D%/topo_node.c %D%/topo_node.h %D%/topo_xml.c
 libdtsim_a_SOURCES += %D%/hostfile.c %D%/hostfile.h

@@ -29,6 +29,15 @@ const char *cluster_dtype_name(ClusterDtype dtype); /* "bf16" */
 gboolean cluster_dtype_parse(const char *text, ClusterDtype *ret, GError **error);
 guint cluster_dtype_bytes(ClusterDtype dtype); /* 4 4 2 2 1 */
 
+typedef enum {
+    CLUSTER_TABLE_GEMM,
+    CLUSTER_TABLE_ATTENTION,
+    CLUSTER_TABLE_MEMORY,
+    CLUSTER_TABLE_OVERLAP,
+    CLUSTER_TABLE_COLLECTIVE,
+    CLUSTER_N_TABLES
+} ClusterTable; /* cluster/tables.h finds them */
+
 typedef struct {
     char *name;      /* "dgx-a100-80g" */
     char *directory; /* where its tables lie; "" when there are none */

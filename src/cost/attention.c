@@ -43,8 +43,9 @@ cost_attention(const CostBook *book, const CostAttention *a)
     g_assert(a->seq_q > 0 && a->seq_kv > 0);
     double measured = 0;
     if (book->attention && cost_attention_table_find(book->attention, a, &measured))
-        return cost_measured_time(measured, cost_attention_roofline_ns(book->system, a) /
-                                                cost_attention_roofline_ns(book->measured, a));
+        return cost_measured_time(
+            measured, cost_attention_roofline_ns(book->system, a) /
+                          cost_attention_roofline_ns(book->measured[CLUSTER_TABLE_ATTENTION], a));
     CostTime time = estimate(book, a);
     time.ns = MAX(time.ns, (double)book->system->kernel_floor_ns);
     return time;

@@ -1,10 +1,13 @@
 /* Loads gemm.tsv, attention.tsv, memory.tsv and overlap.tsv of a system.
  *
  * Efficiencies are those of the system as measured, rooflines of a query those of the system as
- * asked for: so overrides (a higher peak, faster memory) act on measured times, too. */
+ * asked for: so overrides (a higher peak, faster memory) act on measured times, too, and so does what differs
+ * between this GPU and one whose table it borrows ([tables] of system.conf). */
 #include "config.h"
 
 #include "cost/book.h"
+
+#include "cluster/tables.h"
 
 /* Rows that the leave-one-out error is estimated from. */
 #define SAMPLE 256
@@ -13,28 +16,36 @@
 /* A median absolute error of a normal distribution times this is its sigma. */
 #define SIGMA_OF_MEDIAN 1.4826
 
-/* NULL without error when the file is not there. */
-static ConfTable *
-load_table(const ClusterSystem *system, const char *name, GError **error)
+/* `ret` is NULL when nothing was measured. */
+static gboolean
+load_table(CostBook *book, ClusterTable table, ConfTable **ret, GError **error)
 {
-    if (*system->directory == '\0')
-        return NULL;
-    g_autofree char *path = g_build_filename(system->directory, name, NULL);
-    return g_file_test(path, G_FILE_TEST_EXISTS) ? conf_table_load(path, error) : NULL;
+    GError *local = NULL;
+    *ret = NULL;
+    book->lenders[table] = cluster_table_lender(book->system, table, &local);
+    if (local) {
+        g_propagate_error(error, local);
+        return FALSE;
+    }
+    if (book->lenders[table])
+        book->measured[table] = book->lenders[table];
+    g_autofree char *path =
+        cluster_table_path(book->lenders[table] ? book->lenders[table] : book->system, table);
+    *ret = path ? conf_table_load(path, error) : NULL;
+    return !path || *ret;
 }
 
 static gboolean
 load_gemm(CostBook *book, GError **error)
 {
-    GError *local = NULL;
-    g_autoptr(ConfTable) table = load_table(book->system, "gemm.tsv", &local);
-    if (local)
-        g_propagate_error(error, local);
+    g_autoptr(ConfTable) table = NULL;
+    if (!load_table(book, CLUSTER_TABLE_GEMM, &table, error))
+        return FALSE;
     if (!table)
-        return local == NULL;
+        return TRUE;
     for (guint i = 0; i < CLUSTER_N_DTYPES; i++) {
         g_autoptr(CostGemmTable) gemm =
-            cost_gemm_table_new(book->measured, table, (ClusterDtype)i, error);
+            cost_gemm_table_new(book->measured[CLUSTER_TABLE_GEMM], table, (ClusterDtype)i, error);
         if (!gemm)
             return FALSE;
         if (!cost_gemm_table_n_rows(gemm))
@@ -55,29 +66,38 @@ load_measured(const ClusterSystem *system)
     return cluster_system_load(path, NULL, NULL);
 }
 
+static gboolean
+load_others(CostBook *book, GError **error)
+{
+    g_autoptr(ConfTable) attention = NULL;
+    g_autoptr(ConfTable) memory = NULL;
+    g_autoptr(ConfTable) overlap = NULL;
+    if (!load_table(book, CLUSTER_TABLE_ATTENTION, &attention, error) ||
+        !load_table(book, CLUSTER_TABLE_MEMORY, &memory, error) ||
+        !load_table(book, CLUSTER_TABLE_OVERLAP, &overlap, error))
+        return FALSE;
+    if (attention)
+        book->attention =
+            cost_attention_table_new(book->measured[CLUSTER_TABLE_ATTENTION], attention, error);
+    if (memory && (!attention || book->attention))
+        book->memory = cost_memory_table_new(memory, error);
+    gboolean good = (!attention || book->attention) && (!memory || book->memory);
+    if (overlap && good)
+        book->overlap =
+            cost_overlap_table_new(book->measured[CLUSTER_TABLE_OVERLAP], overlap, error);
+    return good && (!overlap || book->overlap);
+}
+
 CostBook *
 cost_book_load(const ClusterSystem *system, GError **error)
 {
     g_autoptr(CostBook) book = g_new0(CostBook, 1);
     book->system = system;
     book->owned = load_measured(system);
-    book->measured = book->owned ? book->owned : system;
-    if (!load_gemm(book, error))
+    for (guint i = 0; i < CLUSTER_N_TABLES; i++)
+        book->measured[i] = book->owned ? book->owned : system;
+    if (!load_gemm(book, error) || !load_others(book, error))
         return NULL;
-    GError *local = NULL;
-    g_autoptr(ConfTable) attention = load_table(system, "attention.tsv", &local);
-    if (attention)
-        book->attention = cost_attention_table_new(book->measured, attention, &local);
-    g_autoptr(ConfTable) memory = local ? NULL : load_table(system, "memory.tsv", &local);
-    if (memory)
-        book->memory = cost_memory_table_new(memory, &local);
-    g_autoptr(ConfTable) overlap = local ? NULL : load_table(system, "overlap.tsv", &local);
-    if (overlap)
-        book->overlap = cost_overlap_table_new(book->measured, overlap, &local);
-    if (local) {
-        g_propagate_error(error, local);
-        return NULL;
-    }
     return g_steal_pointer(&book);
 }
 
@@ -92,6 +112,8 @@ cost_book_free(CostBook *book)
     cost_memory_table_free(book->memory);
     cost_overlap_table_free(book->overlap);
     cluster_system_free(book->owned);
+    for (guint i = 0; i < CLUSTER_N_TABLES; i++)
+        cluster_system_free(book->lenders[i]);
     g_free(book);
 }
 

@@ -7,14 +7,16 @@
 #include "cost/overlap_table.h"
 
 struct CostBook {
-    const ClusterSystem *system;           /* borrowed: as asked for, with overrides */
-    const ClusterSystem *measured;         /* without overrides: what the tables were measured on */
-    ClusterSystem *owned;                  /* `measured`, when it is not `system` itself */
-    CostGemmTable *gemm[CLUSTER_N_DTYPES]; /* NULL: no rows of that dtype */
-    double gemm_error[CLUSTER_N_DTYPES];   /* sigma of the log of an interpolated time */
-    CostAttentionTable *attention;         /* NULL: no table */
-    CostMemoryTable *memory;               /* NULL: no table */
-    CostOverlapTable *overlap;             /* NULL: no table */
+    const ClusterSystem *system; /* borrowed: as asked for, with overrides */
+    /* What each table was measured on: a system without overrides, this or another one. */
+    const ClusterSystem *measured[CLUSTER_N_TABLES];
+    ClusterSystem *owned; /* this one without overrides; NULL: `system` itself */
+    ClusterSystem *lenders[CLUSTER_N_TABLES]; /* NULL: its own table, or none */
+    CostGemmTable *gemm[CLUSTER_N_DTYPES];    /* NULL: no rows of that dtype */
+    double gemm_error[CLUSTER_N_DTYPES];      /* sigma of the log of an interpolated time */
+    CostAttentionTable *attention;            /* NULL: no table */
+    CostMemoryTable *memory;                  /* NULL: no table */
+    CostOverlapTable *overlap;                /* NULL: no table */
 };
 
 /* Bytes per second of a kernel that was not measured. */

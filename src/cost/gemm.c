@@ -47,7 +47,7 @@ is_16_bit(ClusterDtype dtype)
 static gboolean
 runs_alike(const CostBook *book, ClusterDtype a, ClusterDtype b)
 {
-    const gint64 *peaks = book->measured->peak_flops;
+    const gint64 *peaks = book->measured[CLUSTER_TABLE_GEMM]->peak_flops;
     return a == b || (is_16_bit(a) && is_16_bit(b) && peaks[a] > 0 && peaks[a] == peaks[b]);
 }
 
@@ -82,7 +82,8 @@ change_since_measured(const CostBook *book, const CostGemm *g)
 {
     CostGemm row = *g;
     row.accumulate_fp32 = g->pass == COST_GEMM_WGRAD;
-    return cost_gemm_roofline_ns(book->system, g) / cost_gemm_roofline_ns(book->measured, &row);
+    return cost_gemm_roofline_ns(book->system, g) /
+           cost_gemm_roofline_ns(book->measured[CLUSTER_TABLE_GEMM], &row);
 }
 
 static CostTime

@@ -61,9 +61,10 @@ cost_memory(const CostBook *book, CostMemoryKernel kernel, double bytes)
     g_assert(kernel < COST_N_MEMORY_KERNELS && bytes >= 0);
     double floor_ns = (double)book->system->kernel_floor_ns;
     CostTime time;
-    if (book->memory && cost_memory_table_time(book->memory, kernel, bytes,
-                                               (double)book->measured->kernel_floor_ns, &time)) {
-        double change = copy_rate(book->measured) / copy_rate(book->system);
+    if (book->memory && cost_memory_table_time(
+                            book->memory, kernel, bytes,
+                            (double)book->measured[CLUSTER_TABLE_MEMORY]->kernel_floor_ns, &time)) {
+        double change = copy_rate(book->measured[CLUSTER_TABLE_MEMORY]) / copy_rate(book->system);
         CostTime changed = cost_measured_time(time.ns, change);
         if (changed.basis != COST_MEASURED)
             time = changed;

@@ -17,6 +17,7 @@
 #include "config.h"
 
 #include "net/book.h"
+#include "net/lent.h"
 #include "net/routes.h"
 
 #include <math.h>
@@ -329,6 +330,8 @@ net_book_load(const ClusterSystem *system, GError **error)
     if (system->directory != NULL) {
         g_autofree char *path = g_build_filename(system->directory, "collective.tsv", NULL);
         sweeps = net_rows_load(path, &unfitted, &n_rows, error);
+        if (sweeps != NULL)
+            sweeps = net_lent_add(system, sweeps, &unfitted, &n_rows, error);
         if (sweeps == NULL)
             return NULL;
     } else {

@@ -9,6 +9,7 @@ libdtsim_a_SOURCES += \
 	%D%/direct.c \
 	%D%/fabric.c %D%/fabric.h \
 	%D%/fit.c %D%/fit.h \
+	%D%/lent.c %D%/lent.h \
 	%D%/members.c %D%/members.h \
 	%D%/mesh_rings.c %D%/mesh_rings.h \
 	%D%/nccl.c %D%/nccl.h %D%/nccl_rows.h \
