@@ -4,6 +4,8 @@
 #   make -C calib -f calib.mk CUDA=DIR NCCL=DIR    elsewhere; NCCL=no: without collectives
 #   make -C calib -f calib.mk MPI=1                many nodes below mpirun; MPICC names another wrapper
 #   make -C calib -f calib.mk NVCC=PROGRAM O=DIR   another compiler of kernels; objects and the program in DIR
+#   make -C calib -f calib.mk ARCH=90              kernels for one generation only, which compiles sooner
+#   make -C calib -f calib.mk NVCC=no              without kernels: GEMMs, copies and collectives only
 #
 # The program is O/dtsim-calibrate (build/dtsim-calibrate).
 CUDA ?= /usr/local/cuda
@@ -12,12 +14,25 @@ CC ?= cc
 NVCC ?= $(CUDA)/bin/nvcc
 MPICC ?= mpicc
 CFLAGS ?= -g -O2
+NVCCFLAGS ?= -O2
 VERSION ?= $(shell sed -n 's/^AC_INIT(\[dtsim\], \[\(.*\)\])$$/\1/p' ../configure.ac)
+CUDA_CPPFLAGS ?= -isystem $(CUDA)/include
+CUDA_LIBS ?= -L$(CUDA)/lib64 -L$(CUDA)/lib -Wl,-rpath,$(CUDA)/lib64 -lcublasLt -lcublas -lcudart
 
 core := $(filter-out main.c backend_none.c cuda_%.c nccl_%.c,$(wildcard *.c))
-sources := $(core) main.c backend_none.c
+sources := $(core) main.c $(wildcard cuda_*.c)
 program := $(O)/dtsim-calibrate
-flags := -std=gnu11 -Wall -Wextra -ffp-contract=off -I$(O) -I..
+flags := -std=gnu11 -Wall -Wextra -ffp-contract=off -I$(O) -I.. $(CUDA_CPPFLAGS)
+objects := $(sources:%.c=$(O)/%.o) $(EXTRA_OBJECTS)
+
+ifneq ($(NVCC),no)
+ifeq ($(shell command -v $(NVCC)),)
+$(warning no $(NVCC): without kernels; NVCC=PROGRAM names another)
+else
+flags += -DCALIB_KERNELS
+objects += $(O)/kernels.o
+endif
+endif
 
 all: $(program)
 
@@ -29,8 +44,14 @@ $(O)/config.h: calib.mk ../configure.ac
 $(O)/%.o: %.c $(O)/config.h
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-$(program): $(sources:%.c=$(O)/%.o)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lm
+# no exceptions and no guards of statics: nothing of C++ has to be linked
+$(O)/kernels.o: kernels.cu kernels.h backend.h gencode.sh
+	@mkdir -p $(O)
+	$(NVCC) -std=c++14 -I.. `sh gencode.sh $(NVCC) "$(ARCH)"` $(NVCCFLAGS) \
+		-Xcompiler -fno-exceptions,-fno-threadsafe-statics,-Wall -c $< -o $@
+
+$(program): $(objects)
+	$(CC) $(LDFLAGS) -o $@ $(objects) $(CUDA_LIBS) $(LIBS) -ldl -lpthread -lm
 
 clean:
 	rm -rf $(O)

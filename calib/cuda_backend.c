@@ -1,0 +1,167 @@
+/* The backend of a GPU with CUDA: makes what a case asks for, and times it. */
+#include "config.h"
+
+#include "calib/backend.h"
+
+#include "calib/case.h"
+#include "calib/cuda_error.h"
+#include "calib/cuda_machine.h"
+#include "calib/cuda_timing.h"
+#include "calib/cuda_work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef struct {
+    CalibGpu gpu;
+    CalibCase made; /* what `work` is of; rounds of one case follow each other */
+    CalibCudaWork *work;
+} State;
+
+static CalibStatus
+describe(void *data, CalibMachine *ret, CalibError *error)
+{
+    State *s = data;
+    return calib_cuda_describe(&s->gpu, ret, error);
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
+static CalibStatus
+make_memory(CalibGpu *gpu, const CalibMemory *memory, CalibCudaWork **ret, CalibError *error)
+{
+    switch (memory->kernel) {
+    case CALIB_EVENT:
+    case CALIB_H2D:
+    case CALIB_D2H:
+    case CALIB_P2P:
+        return calib_cuda_copy_new(gpu, memory, ret, error);
+    default:
+        return calib_cuda_memory_new(gpu, memory, ret, error);
+    }
+}
+
+static CalibStatus
+make(CalibGpu *gpu, const CalibCase *what, CalibCudaWork **ret, CalibError *error)
+{
+    switch (what->kind) {
+    case CALIB_CASE_GEMM:
+        return calib_cuda_gemm_new(gpu, &what->gemm, ret, error);
+    case CALIB_CASE_MEMORY:
+        return make_memory(gpu, &what->memory, ret, error);
+    case CALIB_CASE_ATTENTION:
+        return calib_cuda_attention_new(gpu, &what->attention, ret, error);
+    default:
+        return calib_cannot(error, "built without NCCL");
+    }
+}
+
+static void
+drop_work(State *s)
+{
+    if (s->work != NULL)
+        s->work->free(s->work);
+    s->work = NULL;
+}
+
+static CalibStatus
+prepare(State *s, const CalibCase *what, CalibError *error)
+{
+    if (s->work != NULL && calib_case_compare(&s->made, what) == 0)
+        return CALIB_OK;
+    drop_work(s);
+    CALIB_TRY(make(&s->gpu, what, &s->work, error));
+    s->made = *what;
+    CalibStatus status = calib_cuda_run_once(&s->gpu, s->work, error);
+    if (status != CALIB_OK)
+        drop_work(s);
+    return status;
+}
+
+static CalibStatus
+run(void *data, const CalibCase *what, const CalibTiming *timing, double *us, CalibError *error)
+{
+    State *s = data;
+    if (what->kind == CALIB_CASE_MEMORY && what->memory.kernel == CALIB_SYNC)
+        return calib_cuda_time_sync(&s->gpu, timing, us, error);
+    CALIB_TRY(prepare(s, what, error));
+    if (what->kind != CALIB_CASE_MEMORY || what->memory.kernel != CALIB_EVENT)
+        return calib_cuda_time(&s->gpu, s->work, timing, us, error);
+    /* one pair of events a sample, whatever is asked for */
+    CalibTiming pairs = {.calls = 1, .samples = timing->samples};
+    return calib_cuda_time(&s->gpu, s->work, &pairs, us, error);
+}
+
+/* --- open and close --------------------------------------------------------------------------- */
+
+/* One process has no one to share with. */
+static CalibStatus
+share(void *data, void *bytes, size_t size, CalibError *error)
+{
+    (void)data;
+    (void)bytes;
+    (void)size;
+    snprintf(error->text, sizeof error->text, "one process shares with no one");
+    return CALIB_FAILED;
+}
+
+static double
+now_s(void *data)
+{
+    (void)data;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void
+close_state(void *data)
+{
+    State *s = data;
+    drop_work(s);
+    calib_gpu_close(&s->gpu);
+    free(s);
+}
+
+/* Whatever keeps the runtime from naming a GPU (no driver, one too old, none visible) leaves nothing to measure on. */
+static bool
+has_gpu(CalibError *error)
+{
+    int n = 0;
+    cudaError_t code = cudaGetDeviceCount(&n);
+    if (code == cudaSuccess && n > 0)
+        return true;
+    snprintf(error->text, sizeof error->text, "no GPU: %s",
+             code != cudaSuccess ? cudaGetErrorString(code) : "CUDA sees none");
+    return false;
+}
+
+CalibOpened
+calib_backend_open(const CalibLaunch *launch, CalibBackend *ret, CalibError *error)
+{
+    if (!has_gpu(error))
+        return CALIB_NO_GPU;
+    if (launch->world > 1) {
+        snprintf(error->text, sizeof error->text,
+                 "--world: built without NCCL, which joins processes");
+        return CALIB_OPEN_FAILED;
+    }
+    State *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        snprintf(error->text, sizeof error->text, "no host memory");
+        return CALIB_OPEN_FAILED;
+    }
+    if (calib_gpu_open(0, 0, &s->gpu, error) != CALIB_OK) {
+        close_state(s);
+        return CALIB_OPEN_FAILED;
+    }
+    *ret = (CalibBackend){.name = "CUDA",
+                          .state = s,
+                          .describe = describe,
+                          .run = run,
+                          .share = share,
+                          .now_s = now_s,
+                          .close = close_state};
+    return CALIB_OPENED;
+}
