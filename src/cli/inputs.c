@@ -6,6 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/noise.h"
+#include "cluster/description.h"
 #include "conf/complaint.h"
 
 #include <string.h>
@@ -30,6 +31,7 @@ cli_inputs_free(CliInputs *in)
         return;
     g_free(in->model);
     g_free(in->system);
+    g_free(in->gpu);
     g_free(in->schedule);
     g_free(in->placement);
     g_free(in->stage_layers);
@@ -147,6 +149,40 @@ count_set(CliInputs *in, const CliOption *option, const char *name, const char *
     return TRUE;
 }
 
+/* --gpu stands for its system and for what differs from that, which --set may change in turn. */
+static gboolean
+gpu_set(CliInputs *in, const CliOption *option, const char *text, GError **error)
+{
+    const ClusterDescribedGpu *gpu = cluster_described_gpu_find(text);
+    if (gpu == NULL) {
+        g_autofree char *names = cluster_described_gpu_names();
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE, "--gpu: '%s' is none; write one of %s", text,
+                    names);
+        return FALSE;
+    }
+    if (in->gpu != NULL) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE, "--gpu: %s and %s; write one of the two",
+                    in->gpu, text);
+        return FALSE;
+    }
+    for (guint i = 0; gpu->set[i] != NULL; i++)
+        g_ptr_array_insert(in->sets, (int)i, g_strdup(gpu->set[i]));
+    text_store(in, option, text);
+    in->system = g_strdup(gpu->base);
+    return TRUE;
+}
+
+static gboolean
+is_one_machine(const CliInputs *in, const char *name, GError **error)
+{
+    const char *other = strcmp(name, "gpu") == 0 ? "system" : "gpu";
+    if (!cli_inputs_is_given(in, other))
+        return TRUE;
+    g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
+                        "--gpu: it names the system, and so does --system; write one of the two");
+    return FALSE;
+}
+
 static gboolean
 text_set(CliInputs *in, const CliOption *option, const char *name, const char *text, GError **error)
 {
@@ -164,6 +200,11 @@ text_set(CliInputs *in, const CliOption *option, const char *name, const char *t
         g_free(in->hostfile_text);
         in->hostfile_text = g_steal_pointer(&content);
     }
+    gboolean gpu = strcmp(option->name, "gpu") == 0;
+    if ((gpu || strcmp(option->name, "system") == 0) && !is_one_machine(in, option->name, error))
+        return FALSE;
+    if (gpu)
+        return gpu_set(in, option, text, error);
     if (!cli_noise_set(in, option, text, error))
         return FALSE;
     text_add(in, option, text);

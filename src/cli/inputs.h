@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     PlanSpec
         spec; /* what was given, over Megatron's defaults; texts in it are owned by the fields below */
-    char *model, *system, *schedule, *placement, *stage_layers, *layout; /* NULL: not given */
+    char *model, *system, *gpu, *schedule, *placement, *stage_layers, *layout; /* NULL: not given */
     char *recompute_modules, *recompute_stages, *expert_histogram;
     char *rank_order, *allocation, *hostfile;
     char *background;    /* NULL: nothing */

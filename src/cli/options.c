@@ -21,6 +21,7 @@ static const char *const conventions[] = {"megatron", "sc21",        "korthikant
 static const CliOption machine_options[] = {
     CLI_TEXT("model", model, "NAME|FILE", "Shipped model or a config.json (default: gpt3-175b)"),
     CLI_TEXT("system", system, "NAME|DIR", "Shipped system or a directory (default: dgx-a100-80g)"),
+    CLI_TEXT("gpu", gpu, "NAME", "GPU, instead of --system: the shipped system that has it"),
     CLI_COUNT("gpus", spec.gpus, 1, CLI_MANY, "GPUs in all; gives dp"),
     CLI_COUNT("nodes", nodes, 1, CLI_MANY, "Nodes in all, instead of --gpus"),
     CLI_CHOICE("flops", flops, conventions, "HOW", "FLOPs convention of MFU (default: megatron)"),

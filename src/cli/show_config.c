@@ -47,6 +47,7 @@ is_left_out(const CliOption *option, const PlanSpec *s)
 {
     static const char *const elsewhere[] = {"model",
                                             "system",
+                                            "gpu",
                                             "nodes",
                                             "schedule",
                                             "fsdp",

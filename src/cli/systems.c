@@ -6,6 +6,8 @@
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/output.h"
+#include "cost/overlap.h"
+#include "net/coverage.h"
 #include "report/system.h"
 
 static gboolean
@@ -18,12 +20,20 @@ append_one(GPtrArray *rows, const char *name, GError **error)
     return TRUE;
 }
 
+static void
+clear_row(gpointer row)
+{
+    g_array_unref(((ReportSystem *)row)->covered);
+}
+
 static ReportSystem
 report_of(const CliMachine *machine)
 {
-    ReportSystem row = {.system = machine->system};
-    cost_book_counts(machine->cost, &row.n_gemm, &row.n_attention, &row.n_memory);
-    row.n_collective = net_book_n_rows(machine->net);
+    ReportSystem row = {.system = machine->system, .covered = net_book_coverage(machine->net)};
+    cost_book_counts(machine->cost, &row.n_rows[CLUSTER_TABLE_GEMM],
+                     &row.n_rows[CLUSTER_TABLE_ATTENTION], &row.n_rows[CLUSTER_TABLE_MEMORY]);
+    row.n_rows[CLUSTER_TABLE_OVERLAP] = cost_book_overlap_rows(machine->cost);
+    row.n_rows[CLUSTER_TABLE_COLLECTIVE] = net_book_n_rows(machine->net);
     return row;
 }
 
@@ -31,12 +41,13 @@ static int
 systems_run(int argc, char **argv, GError **error)
 {
     g_auto(CliFormat) format = {0};
-    CliArguments arguments = {"systems",
-                              "[NAME|DIR]",
-                              "Lists the systems that ship with dtsim and how many measurements\n"
-                              "each has, or prints the complete system.conf of one.",
-                              1,
-                              {cli_format_group(&format)}};
+    CliArguments arguments = {
+        "systems",
+        "[NAME|DIR]",
+        "Lists the systems that ship with dtsim, what is measured of each and\n"
+        "what is modelled, or prints the complete system.conf of one.",
+        1,
+        {cli_format_group(&format)}};
     gboolean helped;
     if (!cli_arguments_parse(&arguments, &argc, &argv, &helped, error) || helped)
         return CLI_DONE;
@@ -45,6 +56,7 @@ systems_run(int argc, char **argv, GError **error)
     g_autoptr(GPtrArray) machines =
         g_ptr_array_new_with_free_func((GDestroyNotify)cli_machine_free);
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(ReportSystem));
+    g_array_set_clear_func(rows, clear_row);
     for (guint i = 0; names[i] != NULL; i++) {
         if (!append_one(machines, names[i], error))
             return CLI_USAGE;

@@ -117,6 +117,7 @@ write_conf(const Wish *w, const char *file, const char *base, const char *const 
     g_autoptr(GPtrArray) set = g_ptr_array_new();
     for (guint i = 0; gpu_set != NULL && gpu_set[i] != NULL; i++)
         g_ptr_array_add(set, (gpointer)gpu_set[i]);
+    g_ptr_array_add(set, (gpointer) "node.hosts=1"); /* the base may be a rack of them */
     for (guint i = 0; i < conf->set->len; i++)
         g_ptr_array_add(set, conf->set->pdata[i]);
     for (guint i = 0; i < w->sets->len; i++)

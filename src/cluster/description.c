@@ -352,13 +352,12 @@ static void
 settle(Reader *r)
 {
     g_assert(r->gpu->usual_gpus > 0 && r->gpus > 0);
-    gboolean usual = r->gpus == r->gpu->usual_gpus && r->cards == 0 && r->hosts == 1;
     guint cards = r->cards;
     if (cards == 0)
         cards = largest_divisor(r->gpus, r->gpu->usual_cards * r->gpus / r->gpu->usual_gpus);
     set_count(r, "node.gpus", r->gpus * r->hosts);
-    if (!usual || r->gpu->set[0] != NULL)
-        set_count(r, "nic.count", cards * r->hosts);
+    set_count(r, "node.hosts", r->hosts);
+    set_count(r, "nic.count", cards * r->hosts);
     if (r->kind && !r->leaf_nodes)
         set_count(r, "fabric.leaf-nodes", 0);
 }
@@ -416,6 +415,8 @@ cluster_description_parse(const char *text, GError **error)
         g_ptr_array_add(set, g_strdup(r.gpu->set[i]));
     if (r.gpu->pcie)
         set_text(&r, "node.link", "pcie");
+    if (r.gpu->pcie && r.gpus % 2) /* the base has two sockets */
+        set_count(&r, "node.sockets", 1);
     if (!read_words(&r, error))
         return NULL;
     settle(&r);

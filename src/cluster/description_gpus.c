@@ -1,46 +1,24 @@
-/* GPUs that a description may name. Peaks are dense; figures are of NVIDIA's data sheets and of
- * https://github.com/stas00/ml-engineering (compute/accelerator, network) at 744d01e1, https://chipsandcheese.com on
- * B200; memory that a process can allocate is what torch reports. NVLink achieves what ring collectives of 8 level off
- * at: 682 of 900 GB/s on B200. Efficiencies and host times that are not said are of the base. */
+/* GPUs that a description or --gpu may name, and the shipped system of each. Where another GPU is close to one that
+ * ships, what differs: peaks are dense; figures are of NVIDIA's data sheets and of
+ * https://github.com/stas00/ml-engineering (compute/accelerator) at 744d01e1; memory that a process can allocate is
+ * what torch reports. Efficiencies and host times that are not said are of the base. */
 #include "config.h"
 
 #include "cluster/description.h"
 
-#define BLACKWELL                                                                                  \
-    "gpu.memory-rate=8000GBps", "gpu.memory-efficiency=0.78", "gpu.l2=126MB", "gpu.sms=148",       \
-        "node.nvlink-rate=900GBps", "node.nvlink-efficiency=0.76"
-
 static const ClusterDescribedGpu gpus[] = {
     {"a100", "dgx-a100-80g", {NULL}, 8, 8, FALSE},
-    {"a100-40g",
-     "dgx-a100-80g",
-     {"gpu.name=A100-SXM4-40GB", "gpu.memory=40GiB", "gpu.memory-usable=39.4GiB",
-      "gpu.memory-rate=1555GBps", NULL},
-     8,
-     8,
-     FALSE},
+    {"a100-40g", "dgx-a100-40g", {NULL}, 8, 8, FALSE},
+    {"a100-pcie", "a100-pcie", {NULL}, 2, 4, TRUE},
     {"a800",
      "dgx-a100-80g",
      {"gpu.name=A800-SXM4-80GB", "node.nvlink-rate=200GBps", NULL},
      8,
      8,
      FALSE},
-    {"b200",
-     "dgx-h100",
-     {"gpu.name=B200-SXM-180GB", "gpu.peak-fp32=80TFLOPS", "gpu.peak-tf32=1125TFLOPS",
-      "gpu.peak-fp16=2250TFLOPS", "gpu.peak-bf16=2250TFLOPS", "gpu.peak-fp8=4500TFLOPS",
-      "gpu.memory=180GiB", "gpu.memory-usable=178GiB", BLACKWELL, NULL},
-     8,
-     8,
-     FALSE},
-    {"gb200",
-     "dgx-h100",
-     {"gpu.name=GB200", "gpu.peak-fp32=80TFLOPS", "gpu.peak-tf32=1250TFLOPS",
-      "gpu.peak-fp16=2500TFLOPS", "gpu.peak-bf16=2500TFLOPS", "gpu.peak-fp8=5000TFLOPS",
-      "gpu.memory=186GiB", "gpu.memory-usable=184GiB", BLACKWELL, NULL},
-     4,
-     4,
-     FALSE},
+    {"b200", "dgx-b200", {NULL}, 8, 8, FALSE},
+    {"gb200", "gb200-nvl72", {NULL}, 4, 4, FALSE},
+    {"gh200", "alps-gh200", {NULL}, 4, 4, FALSE},
     {"h100", "dgx-h100", {NULL}, 8, 8, FALSE},
     {"h20",
      "dgx-h100",
@@ -51,28 +29,14 @@ static const ClusterDescribedGpu gpus[] = {
      8,
      8,
      FALSE},
-    {"h200",
-     "dgx-h100",
-     {"gpu.name=H200-SXM5-141GB", "gpu.memory=140.4GiB", "gpu.memory-usable=139.8GiB",
-      "gpu.memory-rate=4800GBps", "gpu.memory-efficiency=0.84", NULL},
-     8,
-     8,
-     FALSE},
+    {"h200", "dgx-h200", {NULL}, 8, 8, FALSE},
     {"h800",
      "dgx-h100",
      {"gpu.name=H800-SXM5-80GB", "node.nvlink-rate=200GBps", NULL},
      8,
      8,
      FALSE},
-    {"l40s",
-     "dgx-a100-80g",
-     {"gpu.name=L40S", "gpu.peak-fp32=91.6TFLOPS", "gpu.peak-tf32=183TFLOPS",
-      "gpu.peak-fp16=362TFLOPS", "gpu.peak-bf16=362TFLOPS", "gpu.peak-fp8=733TFLOPS",
-      "gpu.memory=48GB", "gpu.memory-usable=47GB", "gpu.memory-rate=864GBps",
-      "gpu.memory-efficiency=0.89", "gpu.sms=142", "gpu.clock=2520MHz", NULL},
-     2,
-     8,
-     TRUE},
+    {"l40s", "l40s-pcie", {NULL}, 2, 4, TRUE},
     {"v100", "dgx1-v100-32g", {NULL}, 4, 8, FALSE},
     {"v100-16g",
      "dgx1-v100-32g",

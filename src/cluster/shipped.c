@@ -12,6 +12,7 @@
 
 #define SYSTEMS_FOLDER "calib/systems"
 #define CONF_NAME "system.conf"
+#define MOST_HINTS 3
 
 gboolean
 cluster_shipped_is_folder(const char *directory)
@@ -63,13 +64,17 @@ find_path(const char *path, GError **error)
     return NULL;
 }
 
-/* "dgx-a100" means dgx-a100-80g, whatever else is fewer letters away. */
+/* "dgx-a100" means dgx-a100-40g or dgx-a100-80g, whatever else is fewer letters away. */
 static char *
 hint_of(const char *name, char **names)
 {
+    g_autoptr(GString) begun = g_string_new(NULL);
+    guint n = 0;
     for (guint i = 0; *name && names[i]; i++)
         if (g_str_has_prefix(names[i], name))
-            return g_strdup_printf("; did you mean '%s'?", names[i]);
+            g_string_append_printf(begun, "%s'%s'", n++ > 0 ? " or " : "", names[i]);
+    if (n > 0 && n <= MOST_HINTS)
+        return g_strdup_printf("; did you mean %s?", begun->str);
     return conf_hint(name, (const char *const *)names);
 }
 

@@ -5,6 +5,7 @@ libdtsim_a_SOURCES += \
 	%D%/choice.c \
 	%D%/collective.c %D%/collective.h \
 	%D%/collnet.c \
+	%D%/coverage.c %D%/coverage.h \
 	%D%/curve.c %D%/curve.h \
 	%D%/direct.c \
 	%D%/fabric.c %D%/fabric.h \

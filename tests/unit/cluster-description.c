@@ -43,8 +43,12 @@ static const struct {
      CLUSTER_FABRIC_TORUS, 1, 4},
     {"24 hosts x8 h200 dragonfly leaf 2 pod 4 routers 3 groups", "H200-SXM5-141GB", 24, 8, 8, 400,
      CLUSTER_LINK_NVSWITCH, CLUSTER_FABRIC_DRAGONFLY, 1, 2},
-    {"2 x 8 l40s 2 sockets switch 2 gpus ideal", "L40S", 2, 8, 2, 200, CLUSTER_LINK_PCIE,
-     CLUSTER_FABRIC_IDEAL, 1, 16},
+    {"2 x 8 l40s 2 sockets switch 2 gpus ideal", "L40S", 2, 8, 4, 400, CLUSTER_LINK_PCIE,
+     CLUSTER_FABRIC_IDEAL, 1, 8},
+    {"5 x 1 a100-pcie", "A100-PCIe-80GB", 5, 1, 1, 200, CLUSTER_LINK_PCIE, CLUSTER_FABRIC_FAT_TREE,
+     1, 32},
+    {"8 hosts x 4 gb200", "GB200", 8, 4, 4, 400, CLUSTER_LINK_NVSWITCH, CLUSTER_FABRIC_RAIL, 1, 32},
+    {"8 x 4 gh200", "GH200-96GB", 8, 4, 4, 200, CLUSTER_LINK_MESH, CLUSTER_FABRIC_DRAGONFLY, 1, 16},
 };
 
 static void

@@ -9,3 +9,4 @@ FUZZ_TARGETS += tests/fuzz/cluster-hostfile
 UNIT_TESTS += %D%/cluster-topo
 FUZZ_TARGETS += tests/fuzz/cluster-topo
 GOLDEN_TESTS += tests/golden/topology.golden
+UNIT_TESTS += %D%/cluster-tables

@@ -5,3 +5,4 @@ UNIT_TESTS += %D%/net-nccl-tests
 FUZZ_TARGETS += tests/fuzz/net-rows
 FUZZ_TARGETS += tests/fuzz/net-nccl-tests
 UNIT_TESTS += %D%/net-routes
+UNIT_TESTS += %D%/net-lent
