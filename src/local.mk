@@ -5,6 +5,7 @@ include %D%/sim/local.mk
 include %D%/cluster/local.mk
 include %D%/cost/local.mk
 include %D%/net/local.mk
+include %D%/calibrate/local.mk
 include %D%/llm/local.mk
 include %D%/plan/local.mk
 include %D%/schedule/local.mk

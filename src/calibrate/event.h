@@ -1,0 +1,61 @@
+/* Events of a Chrome trace as PyTorch's profiler (Kineto) writes it, one after the other. */
+#pragma once
+
+#include "conf/json_stream.h"
+
+/* The arguments that are kept. */
+typedef enum {
+    CALIBRATE_ARG_EXTERNAL_ID,
+    CALIBRATE_ARG_CORRELATION,
+    CALIBRATE_ARG_INPUT_DIMS,
+    CALIBRATE_ARG_INPUT_TYPE,
+    CALIBRATE_ARG_INPUT_STRIDES,
+    CALIBRATE_ARG_CONCRETE_INPUTS,
+    CALIBRATE_ARG_COLLECTIVE_NAME,
+    CALIBRATE_ARG_IN_NELEMS,
+    CALIBRATE_ARG_OUT_NELEMS,
+    CALIBRATE_ARG_GROUP_SIZE,
+    CALIBRATE_ARG_GROUP_RANKS,
+    CALIBRATE_ARG_DTYPE,
+    CALIBRATE_N_ARGS
+} CalibrateArg;
+
+/* All text is borrowed until the next event. */
+typedef struct {
+    const char *name, *category; /* "" where there is none */
+    char phase;                  /* 'X': has a duration */
+    gboolean
+        timed; /* times are there and can be: ns from the trace's own origin, not negative in length */
+    gint64 begin_ns, duration_ns;
+    guint64 thread; /* of process and thread, whatever these are */
+    const char *args
+        [CALIBRATE_N_ARGS]; /* "" where there is none; elements of a list have a tab between them */
+} CalibrateEvent;
+
+/* What stands beside the events; comes with the last call. */
+typedef struct {
+    gboolean has_events; /* "traceEvents", or the file is a list */
+    gboolean has_nodes;  /* "nodes": an execution trace */
+    char *schema;        /* of an execution trace; NULL */
+    char *device;        /* name of the first GPU; NULL */
+    guint n_devices;
+    char *backend;           /* "nccl"; NULL */
+    gint64 rank, world_size; /* -1: it does not say */
+    gint64 base_ns;          /* of the trace's origin since 1970; 0: its times are since then */
+    GPtrArray *keys;         /* of char*: names at the top, at most 12, for complaints */
+} CalibrateHeader;
+void calibrate_header_clear(CalibrateHeader *header);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CalibrateHeader, calibrate_header_clear)
+
+typedef gboolean (*CalibrateEventFunc)(const CalibrateEvent *event, gpointer user, GError **error);
+
+/* `ret_header` is to be cleared in any case. */
+gboolean calibrate_events_load(const char *path, CalibrateEventFunc func, gpointer user,
+                               CalibrateHeader *ret_header,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
+gboolean calibrate_events_parse(const char *name, const char *text, gsize length,
+                                CalibrateEventFunc func, gpointer user, CalibrateHeader *ret_header,
+                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Microseconds as they are written -> ns, exactly to the third decimal. */
+gboolean calibrate_ns_of_us(const char *text, gsize length, gint64 *ret_ns);
