@@ -13,46 +13,42 @@ typedef struct {
     const char *overrides[5];
 } Gpu;
 
-/* Rates per GPU and direction: NVIDIA's data sheets. PCIe: what x16 of generation 4 and 5 carry. */
+/* Rates per GPU and direction: NVIDIA's data sheets. PCIe: what x16 of generation 5 carries. */
 static const Gpu gpus[] = {
-    {"GB300", "dgx-h100", FALSE, {"gpu.name=GB300", "node.nvlink-rate=900GBps", NULL}},
-    {"GB200", "dgx-h100", FALSE, {"gpu.name=GB200", "node.nvlink-rate=900GBps", NULL}},
-    {"B300", "dgx-h100", FALSE, {"gpu.name=B300", "node.nvlink-rate=900GBps", NULL}},
-    {"B200", "dgx-h100", FALSE, {"gpu.name=B200", "node.nvlink-rate=900GBps", NULL}},
-    {"L40S",
-     "dgx-a100-80g",
-     FALSE,
-     {"gpu.name=L40S", "node.link=pcie", "node.nvlink-rate=26GBps", NULL}},
+    {"GB300", "gb200-nvl72", TRUE, {"gpu.name=GB300", NULL}},
+    {"GB200", "gb200-nvl72", TRUE, {NULL}},
+    {"B300", "dgx-b200", TRUE, {"gpu.name=B300", NULL}},
+    {"B200", "dgx-b200", TRUE, {NULL}},
+    {"L40S", "l40s-pcie", TRUE, {NULL}},
     {"RTX-PRO-6000",
      "dgx-h100",
      FALSE,
      {"gpu.name=RTX-PRO-6000", "node.link=pcie", "node.nvlink-rate=55GBps", NULL}},
     {"NVLink pairs", NULL, FALSE, {NULL}},
     {"PCIe", NULL, FALSE, {NULL}},
-    {"GH200", "dgx-h100", TRUE, {NULL}},
-    {"H200", "dgx-h100", TRUE, {NULL}},
+    {"GH200", "alps-gh200", TRUE, {NULL}},
+    {"H200", "dgx-h200", TRUE, {NULL}},
     {"H100", "dgx-h100", TRUE, {NULL}},
     {"A100", "dgx-a100-80g", TRUE, {NULL}},
     {"V100", "dgx1-v100-32g", TRUE, {NULL}},
 };
 
 typedef struct {
-    const char *word; /* of the interconnect; the first that is in it */
-    guint per_node;   /* GPUs of a node; 0: as the system */
+    const char *word;   /* of the interconnect; the first that is in it */
+    const char *system; /* shipped, with just this network; NULL: that of the GPU */
+    guint per_node;     /* GPUs of a node; 0: as the system */
     const char *overrides[4];
 } Network;
 
-/* Slingshot 11 has 200 Gb/s a card: 4 cards in a node of Alps, 2 in one of Polaris (told apart by the GPU's links,
- * NVLink4 and NVLink3; docs.cscs.ch and docs.alcf.anl.gov name them). Snellius: servicedesk.surf.nl. */
+/* Racks of NVL72 were measured on Quantum-X800. Snellius: servicedesk.surf.nl. */
 static const Network networks[] = {
-    {"NVL72", 72, {"nic.rate=800Gbps", "nic.count=72", NULL}},
-    {"NVLink4 in node; HPE Slingshot",
-     4,
-     {"node.link=mesh", "nic.count=4", "nic.rate=200Gbps", NULL}},
-    {"NVLink3 in node; HPE Slingshot",
-     4,
-     {"node.link=mesh", "nic.count=2", "nic.rate=200Gbps", NULL}},
-    {"(4 GPUs); InfiniBand", 4, {"node.link=mesh", "nic.count=4", "nic.rate=200Gbps", NULL}},
+    {"NVL72", NULL, 0, {"nic.rate=800Gbps", NULL}},
+    {"NVLink4 in node; HPE Slingshot", "alps-gh200", 0, {NULL}},
+    {"NVLink3 in node; HPE Slingshot", "polaris", 0, {NULL}},
+    {"(p4d)", "aws-p4d", 0, {NULL}},
+    {"(p5)", "aws-p5", 0, {NULL}},
+    {"Azure ND_A100_v4", "azure-nd-a100-v4", 0, {NULL}},
+    {"(4 GPUs); InfiniBand", NULL, 4, {"node.link=mesh", "nic.count=4", "nic.rate=200Gbps", NULL}},
 };
 
 static void
@@ -90,6 +86,14 @@ cli_network_nodes(const CliNetworkGroup *group, guint ranks, guint nodes)
     return strstr(group->network, "NVL72") != NULL ? (ranks + 71) / 72 : nodes;
 }
 
+/* GPUs of a node of the shipped system. */
+static guint
+usual_per_node(const char *name)
+{
+    g_autoptr(ClusterSystem) system = cluster_system_load(name, NULL, NULL);
+    return system != NULL ? (guint)system->gpus_per_node : 8;
+}
+
 const char *
 cli_network_system(const CliNetworkGroup *group, GPtrArray *overrides, gboolean *ret_shipped,
                    const char **ret_why)
@@ -103,19 +107,21 @@ cli_network_system(const CliNetworkGroup *group, GPtrArray *overrides, gboolean 
     }
     while (n < G_N_ELEMENTS(networks) && strstr(group->network, networks[n].word) == NULL)
         n++;
+    const Network *network = n < G_N_ELEMENTS(networks) ? &networks[n] : NULL;
+    const char *name =
+        network != NULL && network->system != NULL ? network->system : gpus[g].system;
+    guint usual = usual_per_node(name);
+    guint per_node = network != NULL && network->per_node > 0 ? network->per_node : usual;
     add(overrides, gpus[g].overrides);
-    guint per_node = 8;
-    if (n < G_N_ELEMENTS(networks)) {
-        per_node = networks[n].per_node;
-        add(overrides, networks[n].overrides);
-    } else {
+    if (network != NULL)
+        add(overrides, network->overrides);
+    else
         add_cards(group->network, per_node, overrides);
-    }
     per_node = MAX(per_node, group->most_per_node);
-    if (per_node != 8)
+    if (per_node != usual)
         g_ptr_array_add(overrides, g_strdup_printf("node.gpus=%u", per_node));
     add_version(group->version, overrides);
     g_ptr_array_add(overrides, NULL);
     *ret_shipped = gpus[g].shipped;
-    return gpus[g].system;
+    return name;
 }

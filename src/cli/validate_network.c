@@ -89,6 +89,13 @@ sweeps_for_fit(const CliNetworkGroup *g, const NetFabric *fabric, guint below, g
     return sweeps;
 }
 
+/* Is it a row of the book's own table, which has four digits? */
+static gboolean
+is_of_table(const CostTime *time, double log_ratio)
+{
+    return time->basis == COST_MEASURED && fabs(log_ratio) < 1e-3;
+}
+
 /* Errors of the sweeps of `from` nodes and more, at the sizes that were not fitted or at all. */
 static void
 predict(const CliNetworkGroup *g, const NetFabric *fabric, const NetBook *book, guint from,
@@ -101,9 +108,10 @@ predict(const CliNetworkGroup *g, const NetFabric *fabric, const NetBook *book, 
             const CliNetworkSample *m = &g_array_index(s->samples, CliNetworkSample, i);
             if (half && is_fitted(i))
                 continue;
-            double us = net_collective(book, g->op, group, (gint64)m->bytes).time.ns / 1e3;
-            double log_ratio = log(us / m->us);
-            g_array_append_val(errors, log_ratio);
+            CostTime time = net_collective(book, g->op, group, (gint64)m->bytes).time;
+            double log_ratio = log(time.ns / 1e3 / m->us);
+            if (half || from > 0 || !is_of_table(&time, log_ratio))
+                g_array_append_val(errors, log_ratio);
         }
     }
 }

@@ -15,7 +15,7 @@ static const char *const test_words[] = {
     "Every other size of each sweep fitted, the others predicted:",
     "Smaller node counts fitted, the largest predicted:",
     "Single nodes fitted alone, more predicted; nothing was known of the network but its cards:",
-    "The shipped system of that GPU with the source's cards, nothing fitted:"};
+    "The shipped system of that GPU and network, or of the GPU with the source's cards; not the rows of its own tables:"};
 
 typedef struct {
     guint n;

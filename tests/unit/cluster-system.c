@@ -238,7 +238,7 @@ test_unknown(void)
     } unknown[] = {
         {"dgx-a100", "did you mean 'dgx-a100-40g' or 'dgx-a100-80g'?"},
         {"dgx-h10", "did you mean 'dgx-h100'?"},
-        {"cray-1", "one of: dgx-a100-80g, dgx-h100"},
+        {"cray-1", "one of: a100-pcie, alps-gh200"},
         {"/no/such/folder", "no such folder"},
         {"/", "has no system.conf"},
         {"", "is not known"},
