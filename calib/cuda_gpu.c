@@ -15,7 +15,7 @@
 #define ALIGNMENT 512
 /* Random numbers of a block, which is repeated: a multiple of 64 bytes, so that copies stay aligned, and no power of two,
  * so that rows of a matrix differ. */
-#define BLOCK ((size_t)(1 << 22) - 4160)
+#define BLOCK ((size_t)(1 << 20) - 4160)
 #define MOST_COPIES 1024
 
 /* --- open and close --------------------------------------------------------------------------- */

@@ -101,8 +101,14 @@ calib_nvml_describe(const char *address, CalibMachine *machine)
 {
     Nvml nvml;
     NvmlDevice device;
-    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    find_all(library != NULL ? library : RTLD_DEFAULT, &nvml);
+    void *library = NULL;
+    find_all(RTLD_DEFAULT, &nvml); /* linked in */
+    if (nvml.init == NULL) {
+        library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL)
+            return;
+        find_all(library, &nvml);
+    }
     if (nvml.init != NULL && nvml.init() == 0) {
         if (nvml.driver != NULL && nvml.driver(machine->driver, sizeof machine->driver) != 0)
             machine->driver[0] = '\0';

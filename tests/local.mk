@@ -3,7 +3,7 @@
 UNIT_TESTS =
 FUZZ_TARGETS =
 GOLDEN_TESTS =
-LINT_TESTS = %D%/bad-input.sh %D%/lint-layers.sh %D%/lint-lists.sh %D%/lint-names.sh %D%/lint-options.sh \
+LINT_TESTS = %D%/bad-input.sh %D%/calib-stub.sh %D%/lint-layers.sh %D%/lint-lists.sh %D%/lint-names.sh %D%/lint-options.sh \
 	%D%/lint-paths.sh %D%/lint-provenance.sh %D%/lint-sizes.sh %D%/published-memory.sh %D%/published-network.sh %D%/readme.sh
 BENCHES =
 
@@ -35,7 +35,7 @@ AM_TESTS_ENVIRONMENT = \
 	DTSIM_TEST_SOURCE='$(abs_top_srcdir)'; export DTSIM_TEST_SOURCE; \
 	PATH='$(abs_top_builddir)':"$$PATH"; export PATH; unset DTSIM_DATA;
 
-EXTRA_DIST += %D%/data %D%/fuzz/corpus %D%/golden.sh $(GOLDEN_TESTS) $(LINT_TESTS)
+EXTRA_DIST += %D%/data %D%/fuzz/corpus %D%/stub-cuda %D%/golden.sh $(GOLDEN_TESTS) $(LINT_TESTS)
 
 update-golden: all
 	DTSIM_UPDATE_GOLDEN=1 $(MAKE) check TESTS='$(GOLDEN_TESTS)'
