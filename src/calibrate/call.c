@@ -211,7 +211,7 @@ read_gemm(const Op *op, char **parts, CalibrateCall *call)
     if (!dims_of(parts[1], op->first, &a) || !dims_of(parts[1], op->first + 1, &b) || a.n != b.n ||
         (a.n != 2 && a.n != 3) || a.at[a.n - 1] != b.at[a.n - 2] || type < 0 ||
         types[type].dtype < 0) {
-        call->refusal = "sizes or types that are not those of a matrix product";
+        call->refusal = "products of other sizes or types than those of matrices";
         return;
     }
     call->gemm = (CostGemm){.dtype = (ClusterDtype)types[type].dtype,
@@ -225,7 +225,7 @@ read_gemm(const Op *op, char **parts, CalibrateCall *call)
     Order of_a = order_of(parts[3], op->first, &a), of_b = order_of(parts[3], op->first + 1, &b);
     call->has_pass = of_a != ORDER_UNKNOWN && of_b != ORDER_UNKNOWN;
     if (of_a == ORDER_COLUMNS && of_b == ORDER_COLUMNS)
-        call->refusal = "both operands transposed";
+        call->refusal = "products with both operands transposed";
     call->gemm.pass = of_a == ORDER_COLUMNS   ? COST_GEMM_WGRAD
                       : of_b == ORDER_COLUMNS ? COST_GEMM_FORWARD
                                               : COST_GEMM_DGRAD;
@@ -241,7 +241,7 @@ read_attention(const Op *op, char **parts, CalibrateCall *call)
     if (!dims_of(parts[1], op->first, &q) || !dims_of(parts[1], op->first + 1, &k) ||
         !dims_of(parts[1], op->first + 2, &v) || q.n != 4 || k.n != 4 || v.n != 4 || type < 0 ||
         types[type].dtype < 0) {
-        call->refusal = "sizes or types that are not those of attention over whole batches";
+        call->refusal = "attention of other sizes or types than those of whole batches";
         return;
     }
     call->attention = (CostAttention){.dtype = (ClusterDtype)types[type].dtype,
@@ -254,7 +254,7 @@ read_attention(const Op *op, char **parts, CalibrateCall *call)
                                       .causal = strcmp(causal, "True") == 0,
                                       .backward = op->backward};
     if (strcmp(causal, "True") != 0 && strcmp(causal, "False") != 0)
-        call->refusal = "no word of whether attention is causal (PyTorch before 2.1)";
+        call->refusal = "attention that may or may not be causal (PyTorch before 2.1)";
     else if (q.at[seq] != k.at[seq] || q.at[3] != v.at[3])
         call->refusal = "attention with lengths or widths that differ";
     else if (q.at[0] < 1 || q.at[1] < 1 || q.at[2] < 1 || q.at[3] < 1 || k.at[heads] < 1)
@@ -277,7 +277,7 @@ read_memory(const Op *op, char **parts, CalibrateCall *call)
         bytes = 0; /* broadcasts move less */
     call->memory = op->memory;
     if (bytes < 1 || bytes > 1e15)
-        call->refusal = "sizes or types of which no bytes follow";
+        call->refusal = "kernels whose bytes do not follow from sizes and types";
     else
         call->bytes = (gint64)bytes;
 }
@@ -300,7 +300,7 @@ read_collective(char **parts, CalibrateCall *call)
         call->op = (NetOp)op;
     g_strlcpy(call->ranks, parts[6], sizeof call->ranks);
     if (op < 0 || op == NET_SEND_RECV)
-        call->refusal = "operations that collective.tsv has no rows of, or that wait for one peer";
+        call->refusal = "collectives that are none of collective.tsv, or wait for one peer";
     else if (!numbers || type < 0)
         call->refusal = "collectives without elements, type or group size";
     else if (call->group_size < 2)

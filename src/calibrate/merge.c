@@ -83,8 +83,8 @@ append_provenance(GString *out, const CalibrateImport *import, const CalibrateMe
 {
     for (guint i = 0; i < import->sources->len; i++)
         g_string_append_printf(out, "# %s: %s\n", wish->by, (char *)import->sources->pdata[i]);
-    g_string_append_printf(out, "#   %u rows of this table are of %s\n", rows,
-                           import->sources->len == 1 ? "it" : "them");
+    g_string_append_printf(out, "#   rows of this table from %s: %u\n",
+                           import->sources->len == 1 ? "it" : "them", rows);
 }
 
 static void

@@ -96,13 +96,14 @@ help_of(int argc, char **argv)
 {
     if (argc < 2)
         return help();
-    if (argc > 2)
-        return stands_alone("dtsim help COMMAND", argv[2]);
     const CliCommand *command = command_find(argv[1]);
+    gboolean has_word = argc == 3 && command == &cli_calibrate; /* help of one of its words */
+    if (argc > 2 && !has_word)
+        return stands_alone("dtsim help COMMAND", argv[2]);
     if (command == NULL)
         return unknown_command(argv[1]);
-    char *words[] = {argv[1], (char *)"--help", NULL};
-    return command_run(command, 2, words);
+    char *words[] = {argv[1], has_word ? argv[2] : (char *)"--help", (char *)"--help", NULL};
+    return command_run(command, has_word ? 3 : 2, words);
 }
 
 int

@@ -1,0 +1,20 @@
+/* The words of `dtsim calibrate`, and the sources of `dtsim calibrate import`: each one file, one line here and one
+ * in its list. */
+#pragma once
+
+#include "calibrate/import.h"
+#include "cli/command.h"
+
+/* argv[0] of a word is "calibrate WORD". */
+extern const CliCommand cli_calibrate_import;
+
+/* A kind of file that is imported. */
+typedef struct {
+    const char *name;    /* "kineto" */
+    const char *summary; /* one line */
+    gboolean reports;    /* without -o it prints what is in the files */
+    /* `traces` takes profiles for the report. */
+    gboolean (*read)(const char *path, CalibrateImport *import, GPtrArray *traces, GError **error);
+} CliImport;
+
+extern const CliImport cli_import_kineto, cli_import_mamf, cli_import_nccl_tests, cli_import_tsv;
