@@ -7,37 +7,58 @@
 #include <string.h>
 
 typedef struct {
-    const char *all[3]; /* words that the text must have */
+    const char *all[4]; /* words that the text must have */
     const char *system; /* NULL: refused */
     const char *overrides[4];
-    gboolean stand_in; /* its memory is that of the GPU, its speed is not */
+    gboolean stand_in;     /* its memory is that of the GPU, its speed is not */
+    gint64 gpus_of_domain; /* that NVLink joins; 0: as many as the row has a node */
 } Hardware;
 
+/* Of a rack of 72 published runs use 64: their numbers of GPUs are multiples of 64, and not of 72. */
+#define OF_RACK 64
+
 /* The first that matches. Memory that a process can allocate: as torch reports the capacity of a GPU (torchtitan's
- * log has 95.0 GiB of an H100 with 96 GB; GB200 184 GiB, B200 178 GiB, MI300X 191.7 GiB of 192). */
+ * log has 95.0 GiB of an H100 with 96 GB; MI300X 191.7 GiB of 192). */
 static const Hardware hardware[] = {
-    {{"PCIe", NULL}, NULL, {NULL}, FALSE},
-    {{"PCIE", NULL}, NULL, {NULL}, FALSE},
+    {{"A100", "80GB", "PCIe", NULL}, "a100-pcie", {"node.sockets=1", NULL}, FALSE, 0},
+    {{"PCIe", NULL}, NULL, {NULL}, FALSE, 0},
+    {{"PCIE", NULL}, NULL, {NULL}, FALSE, 0},
     {{"H100", "96GB", NULL},
      "dgx-h100",
      {"gpu.memory=96GiB", "gpu.memory-usable=95GiB", NULL},
-     TRUE},
-    {{"GB300", NULL}, "dgx-h100", {"gpu.memory=288GB", "gpu.memory-usable=276GB", NULL}, TRUE},
-    {{"B300", NULL}, "dgx-h100", {"gpu.memory=288GB", "gpu.memory-usable=276GB", NULL}, TRUE},
-    {{"GB200", NULL}, "dgx-h100", {"gpu.memory=186GiB", "gpu.memory-usable=184GiB", NULL}, TRUE},
-    {{"B200", NULL}, "dgx-h100", {"gpu.memory=180GiB", "gpu.memory-usable=178GiB", NULL}, TRUE},
-    {{"MI300X", NULL}, "dgx-h100", {"gpu.memory=192GiB", "gpu.memory-usable=191.7GiB", NULL}, TRUE},
-    {{"A100", "40GB", NULL},
-     "dgx-a100-80g",
-     {"gpu.memory=40GiB", "gpu.memory-usable=39.4GiB", "gpu.memory-rate=1555GBps", NULL},
-     FALSE},
-    {{"A100", NULL}, "dgx-a100-80g", {NULL}, FALSE},
-    {{"H100", NULL}, "dgx-h100", {NULL}, FALSE},
+     TRUE,
+     0},
+    {{"GB300", "NVL72", NULL},
+     "gb200-nvl72",
+     {"node.hosts=16", "gpu.memory=288GB", "gpu.memory-usable=276GB", NULL},
+     TRUE,
+     OF_RACK},
+    {{"GB300", NULL},
+     "gb200-nvl72",
+     {"node.hosts=1", "gpu.memory=288GB", "gpu.memory-usable=276GB", NULL},
+     TRUE,
+     0},
+    {{"B300", NULL}, "dgx-b200", {"gpu.memory=288GB", "gpu.memory-usable=276GB", NULL}, TRUE, 0},
+    {{"GB200", "NVL72", NULL}, "gb200-nvl72", {"node.hosts=16", NULL}, FALSE, OF_RACK},
+    {{"GB200", NULL}, "gb200-nvl72", {"node.hosts=1", NULL}, FALSE, 0},
+    {{"B200", NULL}, "dgx-b200", {NULL}, FALSE, 0},
+    {{"H200", NULL}, "dgx-h200", {NULL}, FALSE, 0},
+    {{"MI300X", NULL},
+     "dgx-h100",
+     {"gpu.memory=192GiB", "gpu.memory-usable=191.7GiB", NULL},
+     TRUE,
+     0},
+    {{"A100", "40GB", NULL}, "dgx-a100-40g", {NULL}, FALSE, 0},
+    {{"A100", NULL}, "dgx-a100-80g", {NULL}, FALSE, 0},
+    {{"H100", "AWS p5", NULL}, "aws-p5", {NULL}, FALSE, 0},
+    {{"H100", NULL}, "dgx-h100", {NULL}, FALSE, 0},
+    {{"V100", "DGX-2", NULL}, "dgx2-v100-32g", {NULL}, FALSE, 0},
     {{"V100", "16GB", NULL},
      "dgx1-v100-32g",
      {"gpu.memory=16GiB", "gpu.memory-usable=15.7GiB", NULL},
-     FALSE},
-    {{"V100", NULL}, "dgx1-v100-32g", {NULL}, FALSE},
+     FALSE,
+     0},
+    {{"V100", NULL}, "dgx1-v100-32g", {NULL}, FALSE, 0},
 };
 
 static const Hardware *
@@ -143,6 +164,27 @@ dealt_out(gint64 cards, gint64 gpus)
     return cards;
 }
 
+/* Cards of a node and their rate, where they are not those of `base`. */
+static void
+add_cards(const char *network, gint64 lanes, gint64 gpus, const ClusterSystem *base,
+          GPtrArray *overrides)
+{
+    gint64 cards, total = cli_measured_network(network, gpus, &cards);
+    gint64 measured = lanes * measured_rate(network);
+    if (measured > 0 && (total == 0 || measured < total)) {
+        total = measured;
+        g_ptr_array_add(overrides, g_strdup("nic.efficiency=1"));
+    } else if (gpus == base->gpus_per_node && total == base->nic_Bps * base->nics_per_node) {
+        return;
+    }
+    gint64 dealt = dealt_out(cards > 0 ? cards : base->nics_per_node, gpus);
+    if (total > 0)
+        g_ptr_array_add(overrides,
+                        g_strdup_printf("nic.rate=%" G_GINT64_FORMAT "Bps", total / dealt));
+    if ((total > 0 || gpus != base->gpus_per_node) && dealt != base->nics_per_node)
+        g_ptr_array_add(overrides, g_strdup_printf("nic.count=%" G_GINT64_FORMAT, dealt));
+}
+
 char *
 cli_measured_hardware(const char *gpu, gint64 gpus_per_node, const char *network, gint64 lanes,
                       char **ret_system, GPtrArray *overrides, gboolean *ret_stand_in)
@@ -150,27 +192,16 @@ cli_measured_hardware(const char *gpu, gint64 gpus_per_node, const char *network
     const Hardware *found = hardware_find(gpu);
     if (found == NULL || found->system == NULL)
         return g_strdup_printf("no system for GPU '%s'", gpu);
+    g_autoptr(ClusterSystem) base = cluster_system_load(found->system, NULL, NULL);
+    if (base == NULL)
+        return g_strdup_printf("system %s is not installed", found->system);
     *ret_system = g_strdup(found->system);
     *ret_stand_in = found->stand_in;
     for (guint i = 0; found->overrides[i] != NULL; i++)
         g_ptr_array_add(overrides, g_strdup(found->overrides[i]));
-    gboolean v100 = strstr(gpu, "V100") != NULL;
-    gint64 usual_cards = v100 ? 4 : 8, cards;
-    if (gpus_per_node != 8)
-        g_ptr_array_add(overrides, g_strdup_printf("node.gpus=%" G_GINT64_FORMAT, gpus_per_node));
-    if (gpus_per_node > 8) /* only the DGX-2 has more, behind switches */
-        g_ptr_array_add(overrides, g_strdup("node.link=nvswitch"));
-    gint64 total = cli_measured_network(network, gpus_per_node, &cards);
-    gint64 measured = lanes * measured_rate(network);
-    if (measured > 0 && (total == 0 || measured < total)) {
-        total = measured;
-        g_ptr_array_add(overrides, g_strdup("nic.efficiency=1"));
-    }
-    gint64 dealt = dealt_out(cards > 0 ? cards : usual_cards, gpus_per_node);
-    if (total > 0)
-        g_ptr_array_add(overrides,
-                        g_strdup_printf("nic.rate=%" G_GINT64_FORMAT "Bps", total / dealt));
-    if (dealt != usual_cards || gpus_per_node != 8)
-        g_ptr_array_add(overrides, g_strdup_printf("nic.count=%" G_GINT64_FORMAT, dealt));
+    gint64 gpus = found->gpus_of_domain > 0 ? found->gpus_of_domain : gpus_per_node;
+    if (gpus != base->gpus_per_node)
+        g_ptr_array_add(overrides, g_strdup_printf("node.gpus=%" G_GINT64_FORMAT, gpus));
+    add_cards(network, lanes, gpus, base, overrides);
     return NULL;
 }

@@ -50,8 +50,8 @@ static const char table_text[] =
     "f,A100,8,24,1024,16,1024,50257,1,1,8,1,16,8,,x,,bf16,0,,,1,4,none,1,,,oom,\n"
     "g,A100,8,24,1024,16,1024,50257,1,1,8,1,16,8,,x,,bf16,0,,,1,4,none,1,2.5,,time,a\n"
     "h,A100,8,24,1024,15,1024,50257,1,1,8,1,16,8,,x,,bf16,0,,,1,4,none,1,2.5,,time,\n"
-    "i,GB200,8,24,1024,16,1024,50257,1,1,8,1,16,8,,x,,bf16,0,,,1,4,none,1,2.5,,time,\n"
-    "j,GB200,8,24,1024,16,1024,50257,1,1,8,1,16,8,,x,,bf16,0,,"
+    "i,GB300,8,24,1024,16,1024,50257,1,1,8,1,16,8,,x,,bf16,0,,,1,4,none,1,2.5,,time,\n"
+    "j,GB300,8,24,1024,16,1024,50257,1,1,8,1,16,8,,x,,bf16,0,,"
     "\"MLA attention (q_lora 1536, kv_lora 512, qk_nope 128, qk_rope 64, v 96)\",1,16,none,1,2.5,9,"
     "time+memory,\n"
     "k,A100,8,24,1024,16,1024,50257,1,1,8,1,16,8,,x,,nvfp4,0,,,1,4,none,1,2.5,,time,\n"
@@ -107,7 +107,7 @@ static void
 columns_say_what_the_framework_does_not(void)
 {
     CliMeasured r = row_of(table_text, 0);
-    g_assert_cmpstr(r.system, ==, "dgx-a100-80g");
+    g_assert_cmpstr(r.system, ==, "dgx-a100-40g");
     g_assert_cmpint(r.spec.framework, ==, PLAN_DEEPSPEED);
     g_assert_false(r.spec.overlap_grad_reduce);
     g_assert_false(r.spec.gradient_fp32);
@@ -116,7 +116,7 @@ columns_say_what_the_framework_does_not(void)
     g_assert_cmpint(r.shape->position, ==, LLM_POSITION_LEARNED);
     g_assert_cmpfloat(r.measured_gb, ==, 30);
     g_assert_cmpint(r.memory_kind, ==, CLI_MEMORY_PROCESS);
-    g_assert_cmpstr(r.overrides->pdata[0], ==, "gpu.memory=40GiB");
+    g_assert_null(r.overrides->pdata[0]); /* 8 x 200 Gb/s is what the system has */
     cli_measured_clear(&r);
     r = row_of(table_text, 1);
     g_assert_cmpstr(r.system, ==, "dgx-h100");
@@ -282,6 +282,47 @@ a_missing_column_or_a_word_for_a_number_is_an_error(void)
     cli_measurements_clear(&m);
 }
 
+/* Published runs and the machines that ship: the node is that of the row, racks of 72 run 64 GPUs. */
+static void
+hardware_that_ships_is_taken_as_it_is(void)
+{
+    static const struct {
+        const char *gpu;
+        gint64 per_node;
+        const char *network, *system, *overrides;
+        gboolean stand_in;
+    } cases[] = {
+        {"B200-SXM (DGX-B200)", 8, "400 Gb/s per GPU (ConnectX-7)", "dgx-b200", "", FALSE},
+        {"H200-SXM5-141GB", 8, "n/a (1 node)", "dgx-h200", "", FALSE},
+        {"GB200 (NVL72)", 4, "400 Gb/s per GPU InfiniBand", "gb200-nvl72",
+         "node.hosts=16 node.gpus=64 nic.rate=50000000000Bps nic.count=64", FALSE},
+        {"GB200", 4, "", "gb200-nvl72", "node.hosts=1 node.gpus=4 nic.count=4", FALSE},
+        {"B300-SXM (DGX-B300)", 8, "n/a", "dgx-b200", "gpu.memory=288GB gpu.memory-usable=276GB",
+         TRUE},
+        {"H100-SXM5-80GB (AWS p5)", 8, "AWS EFA 32x100 Gb/s = 3200 Gb/s per node", "aws-p5", "",
+         FALSE},
+        {"V100-SXM3-32GB (DGX-2)", 16, "n/a (1 node)", "dgx2-v100-32g", "", FALSE},
+        {"NVIDIA A100 80GB PCIe", 1, "n/a (1 node)", "a100-pcie",
+         "node.sockets=1 node.gpus=1 nic.count=1", FALSE},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GPtrArray) overrides = g_ptr_array_new_with_free_func(g_free);
+        g_autofree char *system = NULL;
+        gboolean stand_in = FALSE;
+        g_assert_null(cli_measured_hardware(cases[i].gpu, cases[i].per_node, cases[i].network, 1,
+                                            &system, overrides, &stand_in));
+        g_ptr_array_add(overrides, NULL);
+        g_autofree char *all = g_strjoinv(" ", (char **)overrides->pdata);
+        g_assert_cmpstr(system, ==, cases[i].system);
+        g_assert_cmpstr(all, ==, cases[i].overrides);
+        g_assert_cmpint(stand_in, ==, cases[i].stand_in);
+        g_autoptr(GError) error = NULL;
+        g_autoptr(ClusterSystem) s =
+            cluster_system_load(system, (const char *const *)overrides->pdata, &error);
+        g_assert_no_error(error);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -300,5 +341,6 @@ main(int argc, char **argv)
                     a_missing_column_or_a_word_for_a_number_is_an_error);
     g_test_add_func("/cli/measured/recipes", what_recipes_always_do_need_not_be_said);
     g_test_add_func("/cli/measured/measured-network", a_measured_network_is_no_nominal_one);
+    g_test_add_func("/cli/measured/hardware", hardware_that_ships_is_taken_as_it_is);
     return g_test_run();
 }

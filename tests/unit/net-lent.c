@@ -75,6 +75,23 @@ test_smaller_node(void)
             g_assert_cmpuint(g_array_index(groups, NetCovered, i).ranks, <=, 4);
 }
 
+/* A node of one GPU has no room for what was measured in one of 8: the rest of the table goes on counting. */
+static void
+test_single_gpus(void)
+{
+    static const char *const names[] = {"dgx1-v100-32g", "dgx-h100", "polaris"};
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+        const char *sets[] = {"node.gpus=1", "nic.count=1", "nic.rate=25Gbps", NULL};
+        g_autoptr(GError) error = NULL;
+        g_autoptr(ClusterSystem) s = cluster_system_load(names[i], sets, &error);
+        g_assert_no_error(error);
+        g_autoptr(NetBook) book = book_of(s);
+        const NetGroup pair = {.ranks = 2, .nodes = 2, .ranks_per_node = 1, .nics = 1};
+        double ns = net_collective(book, NET_ALL_REDUCE, pair, 1 << 30).time.ns;
+        g_assert_cmpfloat(ns, >, 0.9 * (1 << 30) / 3.125); /* each sends all of it at 25 Gb/s */
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -82,5 +99,6 @@ main(int argc, char **argv)
     g_test_add_func("/net/lent/in-a-node", test_in_a_node);
     g_test_add_func("/net/lent/coverage", test_coverage);
     g_test_add_func("/net/lent/smaller-node", test_smaller_node);
+    g_test_add_func("/net/lent/single-gpus", test_single_gpus);
     return g_test_run();
 }
