@@ -32,6 +32,20 @@ wait_at_gate(void *data)
         sched_yield();
 }
 
+CalibStatus
+calib_cuda_hold(CalibGpu *gpu, cudaStream_t stream, unsigned which, CalibError *error)
+{
+    atomic_store(&gpu->gates[which], false);
+    CALIB_CUDA(gpu, cudaLaunchHostFunc(stream, wait_at_gate, &gpu->gates[which]));
+    return CALIB_OK;
+}
+
+void
+calib_cuda_open(CalibGpu *gpu, unsigned which)
+{
+    atomic_store_explicit(&gpu->gates[which], true, memory_order_release);
+}
+
 static CalibStatus
 enqueue_sample(CalibGpu *gpu, CalibCudaWork *work, unsigned sample, unsigned calls,
                CalibError *error)
@@ -49,10 +63,9 @@ take_samples(CalibGpu *gpu, CalibCudaWork *work, unsigned calls, unsigned sample
              CalibError *error)
 {
     for (unsigned i = 0; i < samples; i++) {
-        atomic_store(&gpu->gates[i], false);
-        CALIB_CUDA(gpu, cudaLaunchHostFunc(gpu->streams[0], wait_at_gate, &gpu->gates[i]));
+        CALIB_TRY(calib_cuda_hold(gpu, gpu->streams[0], i, error));
         CalibStatus status = enqueue_sample(gpu, work, i, calls, error);
-        atomic_store_explicit(&gpu->gates[i], true, memory_order_release);
+        calib_cuda_open(gpu, i);
         CALIB_TRY(status);
     }
     CALIB_CUDA(gpu, cudaStreamSynchronize(gpu->streams[0]));

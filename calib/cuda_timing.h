@@ -10,3 +10,7 @@ CalibStatus calib_cuda_time(CalibGpu *gpu, CalibCudaWork *work, const CalibTimin
                             double *us, CalibError *error);
 /* Once, untimed: libraries load their kernels, and what fails does so here. */
 CalibStatus calib_cuda_run_once(CalibGpu *gpu, CalibCudaWork *work, CalibError *error);
+
+/* Holds a stream of this GPU until gate `which` (below CALIB_MAX_SAMPLES) is opened, or for a moment at most. */
+CalibStatus calib_cuda_hold(CalibGpu *gpu, cudaStream_t stream, unsigned which, CalibError *error);
+void calib_cuda_open(CalibGpu *gpu, unsigned which);
