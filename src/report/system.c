@@ -217,7 +217,8 @@ measured_text(const ReportSystem *r, GString *out)
         if (r->n_rows[t] == 0)
             g_string_append(out, "modelled");
         else
-            g_string_append_printf(out, "%u measurements", r->n_rows[t]);
+            g_string_append_printf(out, "%u measurement%s", r->n_rows[t],
+                                   r->n_rows[t] > 1 ? "s" : "");
         if (lender_of(r, t) != NULL)
             g_string_append_printf(out, ", %s of %s",
                                    t == CLUSTER_TABLE_COLLECTIVE ? "in a node also" : "those",

@@ -10,3 +10,4 @@ UNIT_TESTS += %D%/cluster-topo
 FUZZ_TARGETS += tests/fuzz/cluster-topo
 GOLDEN_TESTS += tests/golden/topology.golden
 UNIT_TESTS += %D%/cluster-tables
+GOLDEN_TESTS += tests/golden/systems.golden
