@@ -1,0 +1,22 @@
+/* All GPUs of a run: who drives which, and what they measure together. */
+#pragma once
+
+#include "calib/cuda_gpu.h"
+
+typedef struct CalibTeam CalibTeam;
+
+/* Finds the other processes and shares out GPUs; opens none. A run of one process needs nothing of this network. */
+CalibStatus calib_team_open(const CalibLaunch *launch, CalibTeam **ret, CalibError *error);
+/* As calib_gpu_open wants them: CUDA's number of this process' first GPU; the process' rank. */
+int calib_team_device(const CalibTeam *team);
+int calib_team_rank(const CalibTeam *team);
+/* Fills in the processes of the run, its nodes and GPUs, and the versions of NCCL and MPI. */
+void calib_team_describe(CalibTeam *team, CalibMachine *machine);
+
+/* A collective, or compute beside one; `first` is this process' first GPU, whose arena is laid out anew. All ranks call it
+ * with the same arguments. */
+CalibStatus calib_team_run(CalibTeam *team, CalibGpu *first, const CalibCase *what,
+                           const CalibTiming *timing, double *us, CalibError *error);
+CalibStatus calib_team_share(CalibTeam *team, void *data, size_t size, CalibError *error);
+/* Before the first GPU is closed. Where a call of NCCL hangs for good, the process ends here, with status 1. */
+void calib_team_close(CalibTeam *team);
