@@ -19,10 +19,16 @@ VERSION ?= $(shell sed -n 's/^AC_INIT(\[dtsim\], \[\(.*\)\])$$/\1/p' ../configur
 CUDA_CPPFLAGS ?= -isystem $(CUDA)/include
 CUDA_LIBS ?= -L$(CUDA)/lib64 -L$(CUDA)/lib -Wl,-rpath,$(CUDA)/lib64 -lcublasLt -lcublas -lcudart
 
+# cuDNN is looked for when the program runs; its header says how to ask
+CUDNN_HEADERS ?= $(CUDA)/include/cudnn_graph.h /usr/include/cudnn_graph.h
+
 core := $(filter-out main.c backend_none.c cuda_%.c nccl_%.c,$(wildcard *.c))
 sources := $(core) main.c $(wildcard cuda_*.c)
 program := $(O)/dtsim-calibrate
 flags := -std=gnu11 -Wall -Wextra -ffp-contract=off -I$(O) -I.. $(CUDA_CPPFLAGS)
+ifneq ($(wildcard $(CUDNN_HEADERS)),)
+flags += -DCALIB_CUDNN
+endif
 objects := $(sources:%.c=$(O)/%.o) $(EXTRA_OBJECTS)
 
 ifneq ($(NVCC),no)

@@ -9,6 +9,7 @@
 
 #include "calib/case.h"
 #include "calib/cuda_error.h"
+#include "calib/cuda_fused.h"
 #include "calib/cuda_product.h"
 #ifdef CALIB_KERNELS
 #include "calib/kernels.h"
@@ -20,6 +21,8 @@
 #include <string.h>
 
 #ifdef CALIB_KERNELS
+
+#define UNFUSED "unfused: cuBLASLt products and a softmax kernel"
 
 typedef enum { Q, K, V, O, P, DQ, DK, DV, DO, DP, N_TENSORS } Tensor;
 typedef enum {
@@ -179,13 +182,9 @@ calib_cuda_attention_new(CalibGpu *gpu, const CalibAttention *attention, CalibCu
     return CALIB_OK;
 }
 
-void
-calib_cuda_attention_name(char *text, size_t size)
-{
-    snprintf(text, size, "unfused: cuBLASLt products and a softmax kernel");
-}
-
 #else
+
+#define UNFUSED "none: built without nvcc"
 
 CalibStatus
 calib_cuda_attention_new(CalibGpu *gpu, const CalibAttention *attention, CalibCudaWork **ret,
@@ -197,10 +196,15 @@ calib_cuda_attention_new(CalibGpu *gpu, const CalibAttention *attention, CalibCu
     return calib_cannot(error, "attention: built without nvcc, which compiles its softmax");
 }
 
-void
-calib_cuda_attention_name(char *text, size_t size)
-{
-    snprintf(text, size, "none: built without nvcc");
-}
-
 #endif
+
+void
+calib_cuda_attention_name(const CalibGpu *gpu, char *text, size_t size)
+{
+    char version[32];
+    calib_fused_version(gpu, version, sizeof version);
+    if (*version != '\0')
+        snprintf(text, size, "cuDNN %s fused", version);
+    else
+        snprintf(text, size, UNFUSED);
+}

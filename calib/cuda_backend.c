@@ -5,6 +5,7 @@
 
 #include "calib/case.h"
 #include "calib/cuda_error.h"
+#include "calib/cuda_fused.h"
 #include "calib/cuda_machine.h"
 #include "calib/cuda_timing.h"
 #include "calib/cuda_work.h"
@@ -51,7 +52,8 @@ make(CalibGpu *gpu, const CalibCase *what, CalibCudaWork **ret, CalibError *erro
     case CALIB_CASE_MEMORY:
         return make_memory(gpu, &what->memory, ret, error);
     case CALIB_CASE_ATTENTION:
-        return calib_cuda_attention_new(gpu, &what->attention, ret, error);
+        return gpu->fused != NULL ? calib_fused_new(gpu, &what->attention, ret, error)
+                                  : calib_cuda_attention_new(gpu, &what->attention, ret, error);
     default:
         return calib_cannot(error, "built without NCCL");
     }
@@ -120,6 +122,7 @@ close_state(void *data)
 {
     State *s = data;
     drop_work(s);
+    calib_fused_close(&s->gpu);
     calib_gpu_close(&s->gpu);
     free(s);
 }
@@ -152,7 +155,8 @@ calib_backend_open(const CalibLaunch *launch, CalibBackend *ret, CalibError *err
         snprintf(error->text, sizeof error->text, "no host memory");
         return CALIB_OPEN_FAILED;
     }
-    if (calib_gpu_open(0, 0, &s->gpu, error) != CALIB_OK) {
+    if (calib_gpu_open(0, 0, &s->gpu, error) != CALIB_OK ||
+        calib_fused_open(&s->gpu, error) != CALIB_OK) {
         close_state(s);
         return CALIB_OPEN_FAILED;
     }

@@ -17,6 +17,8 @@ enum { CALIB_GPU_STREAMS = 4 };
 /* What PyTorch gives cuBLASLt on Hopper and later. */
 #define CALIB_WORKSPACE_BYTES ((size_t)32 << 20)
 
+struct CalibFused; /* cuDNN (calib/cuda_fused.c) */
+
 typedef struct {
     int device, rank; /* rank: for complaints */
     int sms, compute_capability;
@@ -34,6 +36,7 @@ typedef struct {
     char *random[CALIB_N_DTYPES]; /* a block of random numbers, once asked for */
     void *pinned, *peer;          /* host memory; memory of another GPU */
     int64_t pinned_bytes, peer_bytes;
+    struct CalibFused *fused; /* NULL: none */
 } CalibGpu;
 
 /* Anything that can be enqueued again and again. */

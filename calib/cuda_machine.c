@@ -4,6 +4,7 @@
 #include "calib/cuda_machine.h"
 
 #include "calib/cuda_error.h"
+#include "calib/cuda_fused.h"
 #include "calib/cuda_nvml.h"
 #include "calib/cuda_work.h"
 #include "calib/host.h"
@@ -67,7 +68,8 @@ describe_versions(CalibGpu *gpu, CalibMachine *m, CalibError *error)
     /* 130001 is 13.0.1 */
     unsigned long lt = cublasLtGetVersion();
     snprintf(m->cublas, sizeof m->cublas, "%lu.%lu.%lu", lt / 10000, lt / 100 % 100, lt % 100);
-    calib_cuda_attention_name(m->attention, sizeof m->attention);
+    calib_fused_version(gpu, m->cudnn, sizeof m->cudnn);
+    calib_cuda_attention_name(gpu, m->attention, sizeof m->attention);
     return CALIB_OK;
 }
 

@@ -11,10 +11,11 @@ CalibStatus calib_cuda_memory_new(CalibGpu *gpu, const CalibMemory *memory, Cali
                                   CalibError *error);
 CalibStatus calib_cuda_copy_new(CalibGpu *gpu, const CalibMemory *memory, CalibCudaWork **ret,
                                 CalibError *error);
+/* Unfused; calib_fused_new where cuDNN is: never some of each. */
 CalibStatus calib_cuda_attention_new(CalibGpu *gpu, const CalibAttention *attention,
                                      CalibCudaWork **ret, CalibError *error);
 /* CALIB_SYNC, by the host's clock. */
 CalibStatus calib_cuda_time_sync(CalibGpu *gpu, const CalibTiming *timing, double *us,
                                  CalibError *error);
 /* What runs attention, as a table's head has it. */
-void calib_cuda_attention_name(char *text, size_t size);
+void calib_cuda_attention_name(const CalibGpu *gpu, char *text, size_t size);

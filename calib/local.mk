@@ -14,9 +14,10 @@ EXTRA_DIST += %D%/backend_none.c %D%/calib.mk %D%/dtsim-calibrate.1 %D%/gencode.
 
 if HAVE_CUDA
 bin_PROGRAMS += dtsim-calibrate
-man_MANS = %D%/dtsim-calibrate.1
-dtsim_calibrate_SOURCES = %D%/main.c %D%/cuda_attention.c %D%/cuda_backend.c %D%/cuda_copy.c \
-	%D%/cuda_error.c %D%/cuda_error.h %D%/cuda_gemm.c %D%/cuda_gpu.c %D%/cuda_gpu.h %D%/cuda_machine.c \
+dtsim_calibrate_SOURCES = %D%/main.c %D%/cuda_attention.c %D%/cuda_attention_graph.c \
+	%D%/cuda_attention_graph.h %D%/cuda_backend.c %D%/cuda_copy.c %D%/cuda_cudnn.c %D%/cuda_cudnn.h \
+	%D%/cuda_error.c %D%/cuda_error.h %D%/cuda_fused.c %D%/cuda_fused.h %D%/cuda_gemm.c \
+	%D%/cuda_gpu.c %D%/cuda_gpu.h %D%/cuda_graph.c %D%/cuda_graph.h %D%/cuda_machine.c \
 	%D%/cuda_machine.h %D%/cuda_memory.c %D%/cuda_nvml.c %D%/cuda_nvml.h %D%/cuda_product.c \
 	%D%/cuda_product.h %D%/cuda_timing.c %D%/cuda_timing.h %D%/cuda_work.h
 dtsim_calibrate_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)

@@ -7,7 +7,7 @@ room=$(mktemp -d) || exit
 trap 'rm -rf "$room"' EXIT
 cd "$room" || exit
 unset MAKEFLAGS MFLAGS MAKELEVEL
-echo 1..9
+echo 1..10
 check() { # NUMBER TITLE FINDINGS
     [ -z "$3" ] || sed 's/^/# /' <<<"$3"
     echo "$([ -z "$3" ] || echo "not ")ok $1 - $2"
@@ -16,12 +16,13 @@ check() { # NUMBER TITLE FINDINGS
 build() {
     local unit objects=()
     mkdir build
-    for unit in blas device kernels nvml; do
+    for unit in blas device dnn kernels nccl nvml; do
         ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -g -I"$stub" -I"$source" -c "$stub/$unit.c" \
             -o "build/stub-$unit.o" || return
         objects+=("$room/build/stub-$unit.o")
     done
     "${MAKE:-make}" -s -C "$source/calib" -f calib.mk O="$room/build" NVCC=no CC="${CC:-cc}" \
+        CUDNN_HEADERS="$stub/cudnn.h" NCCL_HEADERS="$stub/nccl.h" NCCL_LIBS= \
         CUDA_CPPFLAGS="-I$stub -DCALIB_KERNELS" CUDA_LIBS=-rdynamic EXTRA_OBJECTS="${objects[*]}" \
         CFLAGS='-g -O1'
 }
@@ -34,7 +35,7 @@ check 1 "builds without CUDA" "$(grep -F warning: <<<"$log")"
 calibrate() { timeout 60 build/dtsim-calibrate "$@"; }
 
 # FILE BODY END: awk over a table's rows, and after them
-rows() { awk -F'\t' "!/^#/ && !/time_us/ { $2 } END { $3 }" "$1" 2>&1 | head -n 5; }
+rows() { awk -F'\t' "!/^#/ && !/\tflag\$/ { $2 } END { $3 }" "$1" 2>&1 | head -n 5; }
 
 said=$(DTSIM_STUB_GPUS=0 calibrate -o none 2>&1)
 status=$?
@@ -53,6 +54,7 @@ gemm	tf32	dgrad	1024	2048	4096	1	1
 gemm	bf16	forward	4099	512	1024	1	4
 gemm	bf16	wgrad	512	1024	3	1	4
 attention	bf16	2	16	4	128	2048	1
+attention	fp16	2	16	16	64	1024	0
 TEXT
 for kernel in copy norm norm_backward softmax softmax_backward activation activation_backward add dropout rope \
     embedding embedding_backward cross_entropy cross_entropy_backward adam reduce permute cast; do
@@ -109,9 +111,10 @@ check 7 "each call that fails is named, in one line, with status 1" "$(
     done <calls
     [ "$(wc -l <calls)" -gt 35 ] || echo "only $(wc -l <calls) functions were called")"
 
-status=$(DTSIM_STUB_MEMORY=1200000000 calibrate -o small --budget 1s --only attention >log 2>&1; echo $?)
-check 8 "what does not fit is left out, and its table says why" "$(
+status=$(DTSIM_STUB_MEMORY=1200000000 DTSIM_STUB_CUDNN=90500 calibrate -o small --budget 1s --only attention >log 2>&1; echo $?)
+check 8 "unfused where cuDNN is too old; what does not fit is left out, and its table says why" "$(
     [ "$status" = 0 ] || { echo "status $status"; tail -n 3 log; }
+    grep -q '^# attention: unfused' small/attention.tsv || echo "fused by an old cuDNN"
     grep -q '^# left out: .*cudaMalloc: out of memory' small/*.tsv || echo "no table says so"
     grep '^stub:' log)"
 
@@ -121,3 +124,12 @@ DTSIM_STUB_FAIL=cublasLtMatmulAlgoGetHeuristic:2:15 calibrate -o third --only ge
 two=$?
 check 9 "a kernel that cuBLASLt refuses is followed by the next, or by cuBLAS" "$(
     [ "$one$two" = 00 ] || { echo "status $one, $two"; tail -n 3 log; })"
+
+check 10 "fused attention takes 2.5 us and its products at 700 TFLOPS: two forward, five backward" "$(
+    grep -q '^# attention: cuDNN 9.19.0 fused' all/attention.tsv || echo "no fused attention"
+    rows all/attention.tsv '
+        us = 4 * $2 * $3 * $6 * $6 * $5 / 7e8
+        n++
+        if ($8 < (us + 2.5) * 0.994 || $8 > (us + 2.5) * 1.006) print
+        if ($9 < (2.5 * us + 2.5) * 0.994 || $9 > (2.5 * us + 2.5) * 1.006) print' \
+        'if (n < 10) print n " rows only"')"
