@@ -18,6 +18,10 @@ G_DEFINE_QUARK(calibrate_error_quark, calibrate_error)
 #define MAX_TEXT_BYTES                                                                             \
     4096 /* of a kept argument; call stacks and lists of thousands of ranks are cut */
 #define MAX_KEYS 12
+/* Of times, so that sums of them stay far from 2^63 ns: years -31 to 2096 since 1970, a day or so for one event. */
+#define FIRST_NS G_GINT64_CONSTANT(-1000000000000000000)
+#define LAST_NS G_GINT64_CONSTANT(4000000000000000000)
+#define LONGEST_NS G_GINT64_CONSTANT(100000000000000)
 
 /* Keys of an event that are kept, and "args". */
 typedef enum {
@@ -86,7 +90,8 @@ calibrate_header_clear(CalibrateHeader *h)
 static gboolean
 is(const ConfJsonToken *t, const char *word)
 {
-    return strlen(word) == t->length && memcmp(word, t->text, t->length) == 0;
+    return t->length > 0 && word[0] == t->text[0] && strlen(word) == t->length &&
+           memcmp(word, t->text, t->length) == 0;
 }
 
 /* --- numbers ------------------------------------------------------------------------------------ */
@@ -179,7 +184,8 @@ end_event(Parser *p, GError **error)
         .name = p->name->str,
         .category = p->category->str,
         .phase = p->phase,
-        .timed = p->has_begin && p->has_duration && p->duration_ns >= 0,
+        .timed = p->has_begin && p->has_duration && p->begin_ns >= FIRST_NS &&
+                 p->begin_ns <= LAST_NS && p->duration_ns >= 0 && p->duration_ns <= LONGEST_NS,
         .begin_ns = p->begin_ns,
         .duration_ns = p->duration_ns,
         .thread = p->process * 31 + p->thread,
@@ -209,14 +215,12 @@ append_element(Parser *p, const ConfJsonToken *t, guint depth)
 {
     GString *out = p->text[p->arg];
     gboolean ends = t->kind == CONF_JSON_END_ARRAY || t->kind == CONF_JSON_END_MAP;
-    if (depth == 0)
-        return; /* the list's own brackets */
+    if (depth == 0 || out->len >= MAX_TEXT_BYTES)
+        return; /* the list's own brackets; too long */
     if (!ends && out->len > 0 && out->str[out->len - 1] != '[')
         g_string_append_c(out, depth == 1 ? '\t' : ',');
     else if (!ends && out->len == 0 && depth == 1 && t->kind == CONF_JSON_TEXT && t->length == 0)
         g_string_append_c(out, ' '); /* an empty first element is one, too */
-    if (out->len >= MAX_TEXT_BYTES)
-        return;
     if (ends)
         g_string_append_c(out, ']');
     else if (t->kind == CONF_JSON_ARRAY || t->kind == CONF_JSON_MAP)

@@ -4,7 +4,6 @@
  * its own time and its wait for the slowest; the least of many is nearest to the first. */
 #include "config.h"
 
-#include "calibrate/call.h"
 #include "calibrate/import.h"
 #include "calibrate/profile.h"
 
@@ -106,16 +105,9 @@ static void
 take_ops(CalibrateImport *import, const CalibrateTrace *t)
 {
     g_autofree Launched *launched = g_new0(Launched, t->ops->len + 1);
-    g_autofree CalibrateCallKind *kinds = g_new0(CalibrateCallKind, t->names->len);
-    for (guint i = 0; i < t->ops->len; i++) {
-        guint text = g_array_index(t->ops, CalibrateOp, i).text;
-        if (kinds[text] == CALIBRATE_CALL_NONE)
-            kinds[text] = calibrate_call_read(calibrate_trace_name(t, text)).kind;
-    }
     for (guint i = 0; i < t->kernels->len; i++) {
         const CalibrateKernel *k = &g_array_index(t->kernels, CalibrateKernel, i);
-        if (k->op < 0 ||
-            k->kind != kind_of_call(kinds[g_array_index(t->ops, CalibrateOp, k->op).text]))
+        if (k->op < 0 || k->kind != kind_of_call(calibrate_op_call(t, (guint)k->op)->kind))
             continue;
         Launched *l = &launched[k->op];
         if (l->n++ == 0 || k->duration_ns > l->longest_ns) {
@@ -128,9 +120,7 @@ take_ops(CalibrateImport *import, const CalibrateTrace *t)
     for (guint i = 0; i < t->ops->len; i++) {
         if (launched[i].n == 0)
             continue;
-        guint text = g_array_index(t->ops, CalibrateOp, i).text;
-        CalibrateCall call = calibrate_call_read(calibrate_trace_name(t, text));
-        take_op(import, t, &call, &launched[i]);
+        take_op(import, t, calibrate_op_call(t, i), &launched[i]);
     }
 }
 
@@ -164,15 +154,14 @@ take_collectives(CalibrateImport *import, const CalibrateTrace *t)
         const CalibrateKernel *k = &g_array_index(t->kernels, CalibrateKernel, i);
         if (k->kind != CALIBRATE_NCCL)
             continue;
-        CalibrateCall call =
-            calibrate_call_read(calibrate_trace_name(t, calibrate_kernel_call(t, k)));
-        const char *refusal = call.refusal;
-        if (call.kind != CALIBRATE_CALL_COLLECTIVE)
+        const CalibrateCall *call = calibrate_kernel_call(t, k);
+        const char *refusal = call != NULL ? call->refusal : NULL;
+        if (call == NULL || call->kind != CALIBRATE_CALL_COLLECTIVE)
             refusal = "collectives of unknown size (PyTorch before 2.3)";
         else if (refusal == NULL && k->duration_ns < 1)
             refusal = "kernels of no length";
-        if (refusal == NULL)
-            refusal = add_collective(import, t, &call, (double)k->duration_ns * 1e-3);
+        else if (refusal == NULL)
+            refusal = add_collective(import, t, call, (double)k->duration_ns * 1e-3);
         if (refusal != NULL)
             calibrate_rows_leave_out(import->rows, refusal);
     }

@@ -160,7 +160,8 @@ append_old(GString *out, const Old *old, const char *text, const char *header, c
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     gboolean has_header = FALSE;
     for (guint i = 0; lines[i] != NULL; i++) {
-        g_strchomp(g_strdelimit(lines[i], "\r", ' '));
+        if (g_str_has_suffix(lines[i], "\r"))
+            lines[i][strlen(lines[i]) - 1] = '\0';
         gboolean blank = *lines[i] == '\0', comment = *lines[i] == '#';
         if (blank && lines[i + 1] == NULL)
             break; /* what follows the last line break */

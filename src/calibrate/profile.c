@@ -3,8 +3,6 @@
 
 #include "calibrate/profile.h"
 
-#include "calibrate/call.h"
-
 #include <string.h>
 
 #define BIT(kind) (1u << (kind))
@@ -135,12 +133,11 @@ calibrate_groups_by_operation(const CalibrateTrace *t)
         const char *name = calibrate_trace_name(t, k->name);
         entry.group.operation = k->kind == CALIBRATE_NCCL ? calibrate_collective_name(name)
                                                           : calibrate_exchange_name(name);
-        CalibrateCall call =
-            calibrate_call_read(calibrate_trace_name(t, calibrate_kernel_call(t, k)));
-        if (k->kind == CALIBRATE_NCCL && call.kind == CALIBRATE_CALL_COLLECTIVE) {
-            entry.group.operation = call.name;
-            entry.group.bytes = call.bytes > 0 ? call.bytes : -1;
-            entry.group.ranks = call.group_size;
+        const CalibrateCall *call = calibrate_kernel_call(t, k);
+        if (k->kind == CALIBRATE_NCCL && call != NULL && call->kind == CALIBRATE_CALL_COLLECTIVE) {
+            entry.group.operation = call->name;
+            entry.group.bytes = call->bytes > 0 ? call->bytes : -1;
+            entry.group.ranks = call->group_size;
         }
         g_array_append_val(entries, entry);
     }

@@ -3,7 +3,6 @@
 
 #include "calibrate/trace.h"
 
-#include "calibrate/call.h"
 #include "calibrate/error.h"
 
 #include <string.h>
@@ -60,12 +59,18 @@ calibrate_trace_name(const CalibrateTrace *trace, guint index)
     return trace->names->pdata[index];
 }
 
-guint
+const CalibrateCall *
+calibrate_op_call(const CalibrateTrace *trace, guint op)
+{
+    return trace->calls->pdata[g_array_index(trace->ops, CalibrateOp, op).text];
+}
+
+const CalibrateCall *
 calibrate_kernel_call(const CalibrateTrace *trace, const CalibrateKernel *kernel)
 {
-    if (kernel->call != 0 || kernel->op < 0)
-        return kernel->call;
-    return g_array_index(trace->ops, CalibrateOp, kernel->op).text;
+    if (kernel->call != 0)
+        return trace->calls->pdata[kernel->call];
+    return kernel->op >= 0 ? calibrate_op_call(trace, (guint)kernel->op) : NULL;
 }
 
 static guint
@@ -286,6 +291,29 @@ mark_alone(GArray *kernels)
 }
 
 static void
+read_call(CalibrateTrace *t, guint text)
+{
+    if (t->calls->pdata[text] != NULL)
+        return;
+    CalibrateCall call = calibrate_call_read(calibrate_trace_name(t, text));
+    t->calls->pdata[text] = g_memdup2(&call, sizeof call);
+}
+
+/* Calls of one shape are many, and read once. */
+static void
+read_calls(CalibrateTrace *t)
+{
+    g_ptr_array_set_size(t->calls, (gint)t->names->len);
+    for (guint i = 0; i < t->ops->len; i++)
+        read_call(t, g_array_index(t->ops, CalibrateOp, i).text);
+    for (guint i = 0; i < t->kernels->len; i++) {
+        guint call = g_array_index(t->kernels, CalibrateKernel, i).call;
+        if (call != 0)
+            read_call(t, call);
+    }
+}
+
+static void
 link_kernels(Loader *l)
 {
     CalibrateTrace *t = l->trace;
@@ -295,6 +323,7 @@ link_kernels(Loader *l)
     g_array_sort(t->steps, compare_steps);
     find_parents(t->ops);
     mark_alone(t->kernels);
+    read_calls(t);
     for (guint i = 0; i < t->kernels->len; i++) {
         CalibrateKernel *k = &g_array_index(t->kernels, CalibrateKernel, i);
         const Launch *launch = k->correlation >= 0 ? launch_of(l->launches, k->correlation) : NULL;
@@ -331,6 +360,7 @@ loader_init(Loader *l, const char *path)
     CalibrateTrace *t = g_new0(CalibrateTrace, 1);
     t->path = g_strdup(path);
     t->names = g_ptr_array_new_with_free_func(g_free);
+    t->calls = g_ptr_array_new_with_free_func(g_free);
     t->kernels = g_array_new(FALSE, FALSE, sizeof(CalibrateKernel));
     t->ops = g_array_new(FALSE, FALSE, sizeof(CalibrateOp));
     t->steps = g_array_new(FALSE, FALSE, sizeof(CalibrateStep));
@@ -390,6 +420,7 @@ calibrate_trace_free(CalibrateTrace *t)
     g_free(t->path);
     calibrate_header_clear(&t->header);
     g_ptr_array_unref(t->names);
+    g_ptr_array_unref(t->calls);
     g_array_unref(t->kernels);
     g_array_unref(t->ops);
     g_array_unref(t->steps);

@@ -1,8 +1,7 @@
 /* A profile of one rank: what ran on the GPU, and the ops of PyTorch that launched it. */
 #pragma once
 
-#include "calibrate/event.h"
-#include "calibrate/kernel.h"
+#include "calibrate/call.h"
 
 typedef struct {
     gint64 begin_ns, duration_ns;
@@ -34,6 +33,7 @@ typedef struct {
     gboolean rank_of_name;
     GPtrArray *names; /* of char*, each once; [0] is "" */
     GArray *kernels;  /* of CalibrateKernel, by begin */
+    GPtrArray *calls; /* of CalibrateCall, by name: what is packed there; NULL: nothing */
     GArray *ops;      /* of CalibrateOp, by thread and begin */
     GArray *steps;    /* of CalibrateStep, by begin; of the host's, not the GPU's */
     guint64 n_events;
@@ -47,5 +47,8 @@ void calibrate_trace_free(CalibrateTrace *trace);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CalibrateTrace, calibrate_trace_free)
 
 const char *calibrate_trace_name(const CalibrateTrace *trace, guint index);
-/* What is packed of the call behind it: its own, else that of the op that launched it; an index into names, 0: none. */
-guint calibrate_kernel_call(const CalibrateTrace *trace, const CalibrateKernel *kernel);
+/* The call behind it: its own, else that of the op that launched it; NULL: none is known. */
+const CalibrateCall *calibrate_kernel_call(const CalibrateTrace *trace,
+                                           const CalibrateKernel *kernel);
+/* Of an op; never NULL. */
+const CalibrateCall *calibrate_op_call(const CalibrateTrace *trace, guint op);

@@ -5,6 +5,7 @@ include %D%/sim.mk
 include %D%/cluster.mk
 include %D%/cost.mk
 include %D%/net.mk
+include %D%/calibrate.mk
 include %D%/llm.mk
 include %D%/plan.mk
 include %D%/schedule.mk
