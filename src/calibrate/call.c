@@ -94,8 +94,10 @@ calibrate_call_pack(const CalibrateEvent *e, GString *out)
             CALIBRATE_ARG_COLLECTIVE_NAME, CALIBRATE_ARG_IN_NELEMS,  CALIBRATE_ARG_OUT_NELEMS,
             CALIBRATE_ARG_DTYPE,           CALIBRATE_ARG_GROUP_SIZE, CALIBRATE_ARG_GROUP_RANKS};
         g_string_append_c(out, '*');
-        for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
-            g_string_append_printf(out, "%c%s", SEPARATOR, e->args[parts[i]]);
+        for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
+            g_string_append_c(out, SEPARATOR);
+            g_string_append(out, e->args[parts[i]]);
+        }
         return TRUE;
     }
     if (find_op(e->name) == NULL || *e->args[CALIBRATE_ARG_INPUT_DIMS] == '\0')
@@ -104,8 +106,10 @@ calibrate_call_pack(const CalibrateEvent *e, GString *out)
                                          CALIBRATE_ARG_INPUT_STRIDES,
                                          CALIBRATE_ARG_CONCRETE_INPUTS};
     g_string_append(out, e->name);
-    for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
-        g_string_append_printf(out, "%c%s", SEPARATOR, e->args[parts[i]]);
+    for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
+        g_string_append_c(out, SEPARATOR);
+        g_string_append(out, e->args[parts[i]]);
+    }
     return TRUE;
 }
 

@@ -85,7 +85,7 @@ static void
 take_op(CalibrateImport *import, const CalibrateTrace *t, const CalibrateCall *call,
         const Launched *launched)
 {
-    double us = (double)launched->ns * 1e-3;
+    double us = (double)launched->ns / 1e3;
     const char *refusal = call->refusal;
     if (refusal == NULL && launched->beside)
         refusal = "kernels beside which others ran";
@@ -161,7 +161,7 @@ take_collectives(CalibrateImport *import, const CalibrateTrace *t)
         else if (refusal == NULL && k->duration_ns < 1)
             refusal = "kernels of no length";
         else if (refusal == NULL)
-            refusal = add_collective(import, t, call, (double)k->duration_ns * 1e-3);
+            refusal = add_collective(import, t, call, (double)k->duration_ns / 1e3);
         if (refusal != NULL)
             calibrate_rows_leave_out(import->rows, refusal);
     }
@@ -178,8 +178,8 @@ take_names(CalibrateImport *import, const CalibrateTrace *t)
             continue;
         const char *name = calibrate_trace_name(t, g->name);
         const char *const keys[] = {*name != '\0' ? name : "-", calibrate_kind_name(g->kind)};
-        const double values[] = {g->n, MAX(g->median_ns, 1.0) * 1e-3,
-                                 (double)MAX(g->min_ns, 1) * 1e-3, (double)g->max_ns * 1e-3};
+        const double values[] = {g->n, MAX(g->median_ns, 1.0) / 1e3,
+                                 (double)MAX(g->min_ns, 1) / 1e3, (double)g->max_ns / 1e3};
         calibrate_rows_add(import->rows, CALIBRATE_TABLE_KERNELS, keys, values);
     }
 }

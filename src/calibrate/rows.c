@@ -65,10 +65,10 @@ calibrate_rows_add(CalibrateRows *rows, CalibrateTableId id, const char *const *
                    const double *us)
 {
     const CalibrateTable *table = calibrate_table(id);
-    g_autoptr(GString) key = g_string_new(NULL);
+    const char *cells[CALIBRATE_MAX_COLUMNS + 1] = {NULL};
     for (guint i = 0; i < table->n_keys; i++)
-        g_string_append_printf(key, "%s%s", i > 0 ? "\t" : "", keys[i]);
-    Sample sample = {.key = g_strdup(key->str), .sequence = rows->samples[id]->len};
+        cells[i] = keys[i];
+    Sample sample = {.key = g_strjoinv("\t", (char **)cells), .sequence = rows->samples[id]->len};
     for (guint i = 0; i < table->n_columns - table->n_keys; i++)
         sample.us[i] = us[i];
     g_array_append_val(rows->samples[id], sample);

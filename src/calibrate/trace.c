@@ -47,7 +47,8 @@ kind_of(const char *category)
         {"memset", EVENT_COPY},        {"user_annotation", EVENT_NOTE},
     };
     for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
-        if (g_ascii_strcasecmp(category, kinds[i].name) == 0)
+        if (g_ascii_tolower(category[0]) == kinds[i].name[0] &&
+            g_ascii_strcasecmp(category, kinds[i].name) == 0)
             return kinds[i].kind;
     return EVENT_OTHER;
 }

@@ -18,7 +18,7 @@ const char report_profile_columns[] =
 static double
 us(gint64 ns)
 {
-    return (double)ns * 1e-3;
+    return (double)ns / 1e3;
 }
 
 static ReportNumber
@@ -120,7 +120,7 @@ operations_text(const CalibrateTrace *t, GString *out)
         report_table_cell(table, "%s", g->ranks > 0 ? report_grouped((double)g->ranks).text : "-");
         report_table_cell(table, "%u", g->n);
         report_table_cell(table, "%s", us_text(us(g->total_ns)).text);
-        report_table_cell(table, "%s", us_text(g->median_ns * 1e-3).text);
+        report_table_cell(table, "%s", us_text(g->median_ns / 1e3).text);
         report_table_cell(table, "%s", us_text(us(g->min_ns)).text);
     }
     if (groups->len == 0)
@@ -152,7 +152,7 @@ names_text(const CalibrateTrace *t, GString *out)
         report_table_cell(table, "%s", calibrate_kind_name(g->kind));
         report_table_cell(table, "%u", g->n);
         report_table_cell(table, "%s", us_text(us(g->total_ns)).text);
-        report_table_cell(table, "%s", us_text(g->median_ns * 1e-3).text);
+        report_table_cell(table, "%s", us_text(g->median_ns / 1e3).text);
     }
     g_string_append_c(out, '\n');
     report_table_print(table, 2, out);
@@ -179,6 +179,16 @@ report_profile_text(const CalibrateTrace *t, GString *out)
 
 /* --- JSON --------------------------------------------------------------------------------------- */
 
+/* A count that may not be known. */
+static void
+count_json(JsonBuilder *b, const char *key, gint64 value, gboolean known)
+{
+    if (known)
+        report_json_int(b, key, value);
+    else
+        report_json_double(b, key, NAN);
+}
+
 static void
 head_json(JsonBuilder *b, const CalibrateTrace *t)
 {
@@ -186,9 +196,9 @@ head_json(JsonBuilder *b, const CalibrateTrace *t)
     report_json_text(b, "file", t->path);
     report_json_text(b, "gpu", h->device);
     report_json_text(b, "backend", h->backend);
-    report_json_double(b, "rank", t->rank >= 0 ? (double)t->rank : NAN);
+    count_json(b, "rank", t->rank, t->rank >= 0);
     report_json_bool(b, "rank_by_name", t->rank_of_name);
-    report_json_double(b, "world_size", h->world_size > 0 ? (double)h->world_size : NAN);
+    count_json(b, "world_size", h->world_size, h->world_size > 0);
     report_json_int(b, "events", (gint64)t->n_events);
     report_json_int(b, "untimed_gpu_events", t->n_untimed);
 }
@@ -202,12 +212,12 @@ groups_json(JsonBuilder *b, const CalibrateTrace *t, const GArray *groups, gbool
         report_json_text(b, "kind", calibrate_kind_name(g->kind));
         report_json_text(b, "name", operations ? g->operation : calibrate_trace_name(t, g->name));
         if (operations) {
-            report_json_double(b, "bytes", g->bytes > 0 ? (double)g->bytes : NAN);
-            report_json_double(b, "ranks", g->ranks > 0 ? (double)g->ranks : NAN);
+            count_json(b, "bytes", g->bytes, g->bytes > 0);
+            count_json(b, "ranks", g->ranks, g->ranks > 0);
         }
         report_json_int(b, "n", g->n);
         report_json_double(b, "total_us", us(g->total_ns));
-        report_json_double(b, "median_us", g->median_ns * 1e-3);
+        report_json_double(b, "median_us", g->median_ns / 1e3);
         report_json_double(b, "least_us", us(g->min_ns));
         report_json_double(b, "most_us", us(g->max_ns));
         json_builder_end_object(b);
@@ -284,7 +294,7 @@ groups_tsv(GString *out, const CalibrateTrace *t, const GArray *groups, gboolean
             operations ? g->operation : calibrate_trace_name(t, g->name),
             g->bytes > 0 ? report_plain((double)g->bytes, 15).text : "",
             g->ranks > 0 ? report_plain((double)g->ranks, 15).text : "", g->n,
-            report_plain(us(g->total_ns), 12).text, report_plain(g->median_ns * 1e-3, 12).text,
+            report_plain(us(g->total_ns), 12).text, report_plain(g->median_ns / 1e3, 12).text,
             report_plain(us(g->min_ns), 12).text, report_plain(us(g->max_ns), 12).text);
     }
 }
