@@ -11,6 +11,7 @@ typedef struct {
     gint64 per_node;     /* GPUs of a node, to count nodes by; 0 */
     const char *dtype;   /* of files that do not say; NULL */
     gboolean mixes;      /* machines may differ */
+    gboolean tells_only; /* profiles are to be told of; nobody wants rows */
 
     CalibrateRows *rows;
     GPtrArray *notes;   /* of char*: "FILE:LINE: ..." what was left out or taken for granted */

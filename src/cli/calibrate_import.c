@@ -203,6 +203,7 @@ import(Wish *w, int argc, char **argv, GError **error)
     g_autoptr(GPtrArray) traces =
         g_ptr_array_new_with_free_func((GDestroyNotify)calibrate_trace_free);
     w->merge.by = by;
+    w->import.tells_only = w->directory == NULL;
     if (!calibrate_import_gpu(&w->import, "--gpu", w->gpu, error))
         return FALSE;
     for (int i = 2; i < argc; i++)

@@ -10,7 +10,7 @@ kineto_read(const char *path, CalibrateImport *import, GPtrArray *traces, GError
     if (trace == NULL)
         return FALSE;
     g_ptr_array_add(traces, trace);
-    return calibrate_import_trace(import, trace, error);
+    return import->tells_only || calibrate_import_trace(import, trace, error);
 }
 
 const CliImport cli_import_kineto = {
