@@ -22,12 +22,40 @@ CUDA_LIBS ?= -L$(CUDA)/lib64 -L$(CUDA)/lib -Wl,-rpath,$(CUDA)/lib64 -lcublasLt -
 # cuDNN is looked for when the program runs; its header says how to ask
 CUDNN_HEADERS ?= $(CUDA)/include/cudnn_graph.h /usr/include/cudnn_graph.h
 
+# NCCL=DIR must hold it; without NCCL it is taken where it is
+ifdef NCCL
+NCCL_HEADERS ?= $(NCCL)/include/nccl.h
+NCCL_CPPFLAGS ?= -isystem $(NCCL)/include
+NCCL_LIBS ?= -L$(NCCL)/lib -L$(NCCL)/lib64 -Wl,-rpath,$(NCCL)/lib -lnccl
+else
+NCCL_HEADERS ?= $(CUDA)/include/nccl.h /usr/include/nccl.h
+NCCL_LIBS ?= -lnccl
+endif
+
 core := $(filter-out main.c backend_none.c cuda_%.c nccl_%.c,$(wildcard *.c))
 sources := $(core) main.c $(wildcard cuda_*.c)
 program := $(O)/dtsim-calibrate
 flags := -std=gnu11 -Wall -Wextra -ffp-contract=off -I$(O) -I.. $(CUDA_CPPFLAGS)
 ifneq ($(wildcard $(CUDNN_HEADERS)),)
 flags += -DCALIB_CUDNN
+endif
+
+linker := $(CC)
+ifneq ($(NCCL),no)
+ifneq ($(wildcard $(NCCL_HEADERS)),)
+sources += $(wildcard nccl_*.c)
+flags += -DCALIB_NCCL $(NCCL_CPPFLAGS)
+libraries := $(NCCL_LIBS)
+ifdef MPI
+linker := $(MPICC)
+$(O)/nccl_mpi.o: CC := $(MPICC)
+$(O)/nccl_mpi.o: flags += -DCALIB_MPI
+endif
+else ifdef NCCL
+$(error no $(NCCL_HEADERS); NCCL=DIR names a folder that holds include/nccl.h)
+else
+$(warning no nccl.h in $(CUDA) or /usr: without collectives; NCCL=DIR names its folder)
+endif
 endif
 objects := $(sources:%.c=$(O)/%.o) $(EXTRA_OBJECTS)
 
@@ -57,7 +85,7 @@ $(O)/kernels.o: kernels.cu kernels.h backend.h gencode.sh
 		-Xcompiler -fno-exceptions,-fno-threadsafe-statics,-Wall -c $< -o $@
 
 $(program): $(objects)
-	$(CC) $(LDFLAGS) -o $@ $(objects) $(CUDA_LIBS) $(LIBS) -ldl -lpthread -lm
+	$(linker) $(LDFLAGS) -o $@ $(objects) $(CUDA_LIBS) $(libraries) $(LIBS) -ldl -lpthread -lm
 
 clean:
 	rm -rf $(O)

@@ -192,25 +192,31 @@ receive_all(int fd, void *data, size_t size, double limit_s, double begin_s)
 }
 
 CalibReceived
-calib_channel_receive(int channel, double limit_s, CalibFrame *ret, void *data, size_t size)
+calib_channel_receive_frame(int channel, double limit_s, CalibFrame *ret)
 {
-    double begin_s = now_s();
     CalibFrame frame;
-    CalibReceived received = receive_all(channel, &frame, sizeof frame, limit_s, begin_s);
-    if (received != CALIB_RECEIVED)
-        return received;
-    if (frame.magic != MAGIC || frame.size != size)
+    CalibReceived received = receive_all(channel, &frame, sizeof frame, limit_s, now_s());
+    if (received == CALIB_RECEIVED && frame.magic != MAGIC)
         return CALIB_GONE;
-    received = receive_all(channel, data, size, limit_s, begin_s);
     if (received == CALIB_RECEIVED)
         *ret = frame;
     return received;
 }
 
-bool
-calib_channel_wait(int channel, double limit_s)
+CalibReceived
+calib_channel_receive_data(int channel, double limit_s, void *data, size_t size)
 {
-    return wait_for(channel, POLLIN, limit_s, now_s());
+    return receive_all(channel, data, size, limit_s, now_s());
+}
+
+CalibReceived
+calib_channel_receive(int channel, double limit_s, CalibFrame *ret, void *data, size_t size)
+{
+    CalibReceived received = calib_channel_receive_frame(channel, limit_s, ret);
+    if (received != CALIB_RECEIVED)
+        return received;
+    return ret->size == size ? calib_channel_receive_data(channel, limit_s, data, size)
+                             : CALIB_GONE;
 }
 
 CalibReceived
@@ -227,7 +233,13 @@ calib_channel_peek(int channel, CalibFrame *ret, void *data, size_t size)
         return CALIB_NOTHING;
     if (n <= 0 || seen.frame.magic != MAGIC)
         return CALIB_GONE;
+    if (size > seen.frame.size)
+        size = seen.frame.size;
+    if (size > sizeof seen.data)
+        size = sizeof seen.data;
+    if ((size_t)n < sizeof seen.frame + size) /* the rest is on its way */
+        return CALIB_NOTHING;
     *ret = seen.frame;
-    memcpy(data, seen.data, size < sizeof seen.data ? size : sizeof seen.data);
+    memcpy(data, seen.data, size);
     return CALIB_RECEIVED;
 }

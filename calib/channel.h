@@ -31,11 +31,12 @@ int calib_channel_accept(int listener, double limit_s); /* -1: no one came */
 int calib_channel_connect(const char *host, int port, double limit_s);
 bool calib_channel_send(int channel, CalibFrameKind kind, CalibStatus status, const void *data,
                         size_t size);
-/* A message of exactly `size` bytes. A limit below 0: as long as it takes. */
+/* A message in two parts. A limit below 0: as long as it takes. */
+CalibReceived calib_channel_receive_frame(int channel, double limit_s, CalibFrame *ret);
+CalibReceived calib_channel_receive_data(int channel, double limit_s, void *data, size_t size);
+/* Both; CALIB_GONE also where it is not of `size` bytes. */
 CalibReceived calib_channel_receive(int channel, double limit_s, CalibFrame *ret, void *data,
                                     size_t size);
-/* True: something has come, or the channel is closed. */
-bool calib_channel_wait(int channel, double limit_s);
-/* Looks at what has come, and leaves it there; `size` bytes of it at most. Of a channel that is closed after a message it
+/* Looks at a message that has come, and leaves it there; `size` bytes of it at most. Of a channel that is closed after a message it
  * gives the message. */
 CalibReceived calib_channel_peek(int channel, CalibFrame *ret, void *data, size_t size);

@@ -101,23 +101,30 @@ share_out(CalibCrew *crew, const void *data, size_t size, CalibError *error)
 
 /* What rank 0 says instead of data is that a rank has failed. */
 static CalibStatus
+receive_failure(CalibCrew *crew, const CalibFrame *frame, CalibError *error)
+{
+    Vote verdict;
+    if (frame->size != sizeof verdict ||
+        calib_channel_receive_data(crew->channels[0], crew->limits.answer_s, &verdict,
+                                   sizeof verdict) != CALIB_RECEIVED)
+        return lost(error, 0);
+    verdict.error.text[sizeof verdict.error.text - 1] = '\0';
+    *error = verdict.error;
+    return CALIB_FAILED;
+}
+
+static CalibStatus
 receive_from_lead(CalibCrew *crew, double limit_s, void *data, size_t size, CalibError *error)
 {
     CalibFrame frame;
-    CalibError told = {{0}};
-    CalibReceived seen;
-    if (!calib_channel_wait(crew->channels[0], limit_s))
+    CalibReceived seen = calib_channel_receive_frame(crew->channels[0], limit_s, &frame);
+    if (seen == CALIB_NOTHING)
         return late(crew, error, 0);
-    while ((seen = calib_channel_peek(crew->channels[0], &frame, &told, sizeof told)) ==
-           CALIB_NOTHING)
-        if (!calib_channel_wait(crew->channels[0], limit_s))
-            return late(crew, error, 0);
-    if (seen == CALIB_RECEIVED && frame.status == CALIB_FAILED) {
-        told.text[sizeof told.text - 1] = '\0';
-        *error = told;
-        return CALIB_FAILED;
-    }
-    if (calib_channel_receive(crew->channels[0], limit_s, &frame, data, size) != CALIB_RECEIVED)
+    if (seen == CALIB_RECEIVED && frame.status == CALIB_FAILED)
+        return receive_failure(crew, &frame, error);
+    if (seen != CALIB_RECEIVED || frame.size != size ||
+        calib_channel_receive_data(crew->channels[0], crew->limits.answer_s, data, size) !=
+            CALIB_RECEIVED)
         return lost(error, 0);
     return (CalibStatus)frame.status;
 }

@@ -8,7 +8,13 @@
 #include "calib/cuda_fused.h"
 #include "calib/cuda_machine.h"
 #include "calib/cuda_timing.h"
+#include "calib/cuda_traffic.h"
 #include "calib/cuda_work.h"
+#ifdef CALIB_NCCL
+#include "calib/nccl_team.h"
+#else
+#include "calib/launch.h"
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +24,20 @@ typedef struct {
     CalibGpu gpu;
     CalibCase made; /* what `work` is of; rounds of one case follow each other */
     CalibCudaWork *work;
+#ifdef CALIB_NCCL
+    CalibTeam *team;
+#endif
 } State;
 
 static CalibStatus
 describe(void *data, CalibMachine *ret, CalibError *error)
 {
     State *s = data;
-    return calib_cuda_describe(&s->gpu, ret, error);
+    CALIB_TRY(calib_cuda_describe(&s->gpu, ret, error));
+#ifdef CALIB_NCCL
+    calib_team_describe(s->team, ret);
+#endif
+    return CALIB_OK;
 }
 
 /* --- measuring -------------------------------------------------------------------------------- */
@@ -43,8 +56,8 @@ make_memory(CalibGpu *gpu, const CalibMemory *memory, CalibCudaWork **ret, Calib
     }
 }
 
-static CalibStatus
-make(CalibGpu *gpu, const CalibCase *what, CalibCudaWork **ret, CalibError *error)
+CalibStatus
+calib_cuda_work_new(CalibGpu *gpu, const CalibCase *what, CalibCudaWork **ret, CalibError *error)
 {
     switch (what->kind) {
     case CALIB_CASE_GEMM:
@@ -55,7 +68,7 @@ make(CalibGpu *gpu, const CalibCase *what, CalibCudaWork **ret, CalibError *erro
         return gpu->fused != NULL ? calib_fused_new(gpu, &what->attention, ret, error)
                                   : calib_cuda_attention_new(gpu, &what->attention, ret, error);
     default:
-        return calib_cannot(error, "built without NCCL");
+        return calib_cannot(error, "not of one kernel");
     }
 }
 
@@ -73,7 +86,7 @@ prepare(State *s, const CalibCase *what, CalibError *error)
     if (s->work != NULL && calib_case_compare(&s->made, what) == 0)
         return CALIB_OK;
     drop_work(s);
-    CALIB_TRY(make(&s->gpu, what, &s->work, error));
+    CALIB_TRY(calib_cuda_work_new(&s->gpu, what, &s->work, error));
     s->made = *what;
     CalibStatus status = calib_cuda_run_once(&s->gpu, s->work, error);
     if (status != CALIB_OK)
@@ -81,10 +94,27 @@ prepare(State *s, const CalibCase *what, CalibError *error)
     return status;
 }
 
+/* Of several GPUs, or of compute and traffic. */
+static CalibStatus
+run_together(State *s, const CalibCase *what, const CalibTiming *timing, double *us,
+             CalibError *error)
+{
+    drop_work(s); /* arenas are laid out anew */
+    if (!calib_case_is_shared(what))
+        return calib_overlap_with_copy(&s->gpu, &what->overlap, timing, us, error);
+#ifdef CALIB_NCCL
+    return calib_team_run(s->team, &s->gpu, what, timing, us, error);
+#else
+    return calib_cannot(error, "built without NCCL");
+#endif
+}
+
 static CalibStatus
 run(void *data, const CalibCase *what, const CalibTiming *timing, double *us, CalibError *error)
 {
     State *s = data;
+    if (what->kind == CALIB_CASE_COLLECTIVE || what->kind == CALIB_CASE_OVERLAP)
+        return run_together(s, what, timing, us, error);
     if (what->kind == CALIB_CASE_MEMORY && what->memory.kernel == CALIB_SYNC)
         return calib_cuda_time_sync(&s->gpu, timing, us, error);
     CALIB_TRY(prepare(s, what, error));
@@ -97,15 +127,19 @@ run(void *data, const CalibCase *what, const CalibTiming *timing, double *us, Ca
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-/* One process has no one to share with. */
 static CalibStatus
 share(void *data, void *bytes, size_t size, CalibError *error)
 {
+#ifdef CALIB_NCCL
+    State *s = data;
+    return calib_team_share(s->team, bytes, size, error);
+#else
     (void)data;
     (void)bytes;
     (void)size;
     snprintf(error->text, sizeof error->text, "one process shares with no one");
     return CALIB_FAILED;
+#endif
 }
 
 static double
@@ -122,6 +156,9 @@ close_state(void *data)
 {
     State *s = data;
     drop_work(s);
+#ifdef CALIB_NCCL
+    calib_team_close(s->team);
+#endif
     calib_fused_close(&s->gpu);
     calib_gpu_close(&s->gpu);
     free(s);
@@ -140,23 +177,36 @@ has_gpu(CalibError *error)
     return false;
 }
 
+/* Who takes part, and this process' first GPU. */
+static CalibStatus
+open_state(State *s, const CalibLaunch *launch, CalibError *error)
+{
+#ifdef CALIB_NCCL
+    CALIB_TRY(calib_team_open(launch, &s->team, error));
+    CALIB_TRY(calib_gpu_open(calib_team_device(s->team), calib_team_rank(s->team), &s->gpu, error));
+#else
+    CalibPlace place;
+    if (!calib_launch_find(launch, false, calib_launch_getenv, NULL, &place, error))
+        return CALIB_FAILED;
+    if (place.world > 1)
+        return calib_cannot(error, "%d processes: built without NCCL, which joins them",
+                            place.world);
+    CALIB_TRY(calib_gpu_open(0, 0, &s->gpu, error));
+#endif
+    return calib_fused_open(&s->gpu, error);
+}
+
 CalibOpened
 calib_backend_open(const CalibLaunch *launch, CalibBackend *ret, CalibError *error)
 {
     if (!has_gpu(error))
         return CALIB_NO_GPU;
-    if (launch->world > 1) {
-        snprintf(error->text, sizeof error->text,
-                 "--world: built without NCCL, which joins processes");
-        return CALIB_OPEN_FAILED;
-    }
     State *s = calloc(1, sizeof *s);
     if (s == NULL) {
         snprintf(error->text, sizeof error->text, "no host memory");
         return CALIB_OPEN_FAILED;
     }
-    if (calib_gpu_open(0, 0, &s->gpu, error) != CALIB_OK ||
-        calib_fused_open(&s->gpu, error) != CALIB_OK) {
+    if (open_state(s, launch, error) != CALIB_OK) {
         close_state(s);
         return CALIB_OPEN_FAILED;
     }

@@ -145,7 +145,10 @@ grow_peer(CalibGpu *gpu, int64_t bytes, CalibError *error)
 CalibStatus
 calib_gpu_reserve_peer(CalibGpu *gpu, int device, int64_t bytes, void **ret, CalibError *error)
 {
-    int reached = 0;
+    int reached = 0, n = 0;
+    CALIB_CUDA(gpu, cudaGetDeviceCount(&n));
+    if (device >= n)
+        return calib_cannot(error, "this process sees %d GPU%s only", n, n == 1 ? "" : "s");
     CALIB_CUDA(gpu, cudaDeviceCanAccessPeer(&reached, gpu->device, device));
     if (!reached)
         return calib_cannot(error, "GPU %d cannot reach GPU %d's memory", gpu->device, device);

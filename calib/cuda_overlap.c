@@ -122,6 +122,7 @@ static CalibStatus
 enqueue(CalibOverlapRun *r, Side timed, unsigned calls, unsigned cover, CalibError *error)
 {
     Side other = timed == ON_WORK ? ON_TRAFFIC : ON_WORK;
+    CALIB_TRY(order(r, ON_WORK, ON_TRAFFIC, false, error));
     CALIB_TRY(r->traffic->align(r->traffic, error));
     CALIB_TRY(order(r, ON_TRAFFIC, ON_WORK, false, error));
     if (cover > 0) {

@@ -4,6 +4,9 @@
 
 #include "calib/cuda_gpu.h"
 
+/* Of a GEMM, a kernel or attention, as below. */
+CalibStatus calib_cuda_work_new(CalibGpu *gpu, const CalibCase *what, CalibCudaWork **ret,
+                                CalibError *error);
 /* The caller frees it (work->free) before it makes the next. */
 CalibStatus calib_cuda_gemm_new(CalibGpu *gpu, const CalibGemm *gemm, CalibCudaWork **ret,
                                 CalibError *error);

@@ -19,7 +19,7 @@
 #define JOIN_S 120
 /* A sample of the slowest: 8 GB through one network card of 1 GB/s, some times. */
 #define STEP_S 300
-#define GRACE_S 5
+#define GRACE_S 2
 #define MOST_PROCESSES 65536
 
 struct CalibTeam {

@@ -24,6 +24,7 @@ static void
 list_traffic(const CalibSweepSpec *spec, CalibPoints *points, CalibOp op, int ranks, int nodes,
              int channels, CalibStage stage)
 {
+    int slices = 16 * ranks; /* whole elements for each rank, whatever the dtype */
     for (int work = CALIB_WORK_GEMM; work <= CALIB_WORK_MEMORY; work++) {
         CalibCase what = {.kind = CALIB_CASE_OVERLAP};
         what.overlap = work_of(spec, (CalibWork)work);
@@ -31,7 +32,7 @@ list_traffic(const CalibSweepSpec *spec, CalibPoints *points, CalibOp op, int ra
                                                  .dtype = calib_sweep_dtype(spec),
                                                  .ranks = ranks,
                                                  .nodes = nodes,
-                                                 .bytes = TRAFFIC_BYTES};
+                                                 .bytes = TRAFFIC_BYTES / slices * slices};
         what.overlap.channels = channels;
         calib_points_add(points, spec, what, stage);
     }
