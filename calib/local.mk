@@ -11,7 +11,8 @@ libcalib_a_SOURCES = %D%/backend.h %D%/case.c %D%/case.h %D%/case_size.c %D%/cha
 	%D%/sweep_attention.c %D%/sweep_collective.c %D%/sweep_gemm.c %D%/sweep_memory.c \
 	%D%/sweep_overlap.c %D%/system.c %D%/system.h %D%/table_attention.c %D%/table_collective.c \
 	%D%/table_gemm.c %D%/table_memory.c %D%/table_overlap.c %D%/tables.h %D%/watch.c %D%/watch.h
-EXTRA_DIST += %D%/backend_none.c %D%/calib.mk %D%/dtsim-calibrate.1 %D%/gencode.sh %D%/kernels.cu %D%/kernels.h %D%/on-device.sh
+EXTRA_DIST += %D%/README.md %D%/backend_none.c %D%/calib.mk %D%/dtsim-calibrate.1 %D%/gencode.sh \
+	%D%/kernels.cu %D%/kernels.h %D%/on-device.sh %D%/slurm.sbatch
 
 if HAVE_CUDA
 bin_PROGRAMS += dtsim-calibrate

@@ -1,6 +1,7 @@
 ## Tests of the calibrator, with recorded timings: there is no GPU in any of them.
-UNIT_TESTS += %D%/calib-command %D%/calib-host %D%/calib-load %D%/calib-measure %D%/calib-narrow \
-	%D%/calib-plan %D%/calib-refine %D%/calib-row %D%/calib-session %D%/calib-shapes %D%/calib-statistics %D%/calib-store
+UNIT_TESTS += %D%/calib-command %D%/calib-crew %D%/calib-host %D%/calib-launch %D%/calib-load \
+	%D%/calib-measure %D%/calib-narrow %D%/calib-plan %D%/calib-refine %D%/calib-row %D%/calib-seats \
+	%D%/calib-session %D%/calib-shapes %D%/calib-statistics %D%/calib-store
 FUZZ_TARGETS += tests/fuzz/calib-lines
 EXTRA_DIST += %D%/calib-folder.h %D%/calib-recorded.h
 %C%_calib_command_SOURCES = %D%/calib-command.c calib/backend_none.c
@@ -17,3 +18,6 @@ EXTRA_DIST += %D%/calib-folder.h %D%/calib-recorded.h
 %C%_calib_statistics_LDADD = libcalib.a $(LDADD)
 %C%_calib_store_LDADD = libcalib.a $(LDADD)
 tests_fuzz_calib_lines_LDADD = libcalib.a $(LDADD)
+%C%_calib_crew_LDADD = libcalib.a $(LDADD)
+%C%_calib_launch_LDADD = libcalib.a $(LDADD)
+%C%_calib_seats_LDADD = libcalib.a $(LDADD)

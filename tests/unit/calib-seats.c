@@ -1,0 +1,125 @@
+/* GPUs are shared out over processes and nodes; groups have the first of them. */
+#include "config.h"
+
+#include "calib/seats.h"
+
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What each process sees: a node and GPUs by letter. */
+static void
+fill(CalibSeatsHello *all, int world, const char *const *seen)
+{
+    memset(all, 0, (size_t)world * sizeof *all);
+    for (int i = 0; i < world; i++) {
+        snprintf(all[i].node, sizeof all[i].node, "%c", seen[i][0]);
+        snprintf(all[i].host, sizeof all[i].host, "host-%c", seen[i][0]);
+        all[i].n_gpus = (int)strlen(seen[i] + 1);
+        for (int g = 0; g < all[i].n_gpus; g++)
+            snprintf(all[i].gpus[g], sizeof all[i].gpus[g], "%c", seen[i][1 + g]);
+    }
+}
+
+/* Of each process: node, and device:slot of each seat. */
+static const struct {
+    int world;
+    const char *seen[8];
+    int nodes, gpus;
+    const char *seats[8];
+} good[] = {
+    {1, {"nABCD"}, 1, 4, {"0 0:0 1:1 2:2 3:3"}},
+    {4, {"nABCD", "nABCD", "nABCD", "nABCD"}, 1, 4, {"0 0:0", "0 1:1", "0 2:2", "0 3:3"}},
+    {2, {"nABCD", "nABCD"}, 1, 4, {"0 0:0 1:1", "0 2:2 3:3"}},
+    {4, {"nA", "nB", "nC", "nD"}, 1, 4, {"0 0:0", "0 0:1", "0 0:2", "0 0:3"}},
+    {2, {"nAB", "nCD"}, 1, 4, {"0 0:0 1:1", "0 0:2 1:3"}},
+    {2, {"nABCD", "mABCD"}, 2, 4, {"0 0:0 1:1 2:2 3:3", "1 0:0 1:1 2:2 3:3"}},
+    /* ranks go round the nodes */
+    {4, {"mAB", "nAB", "mAB", "nAB"}, 2, 2, {"0 0:0", "1 0:0", "0 1:1", "1 1:1"}},
+    {4, {"mA", "nB", "mB", "nA"}, 2, 2, {"0 0:0", "1 0:0", "0 0:1", "1 0:1"}},
+};
+
+static void
+test_good(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
+        CalibSeatsHello all[8];
+        fill(all, good[i].world, good[i].seen);
+        for (int rank = 0; rank < good[i].world; rank++) {
+            CalibSeats seats;
+            CalibError error = {{0}};
+            g_assert_true(calib_seats_find(all, good[i].world, rank, &seats, &error));
+            g_assert_cmpint(seats.nodes, ==, good[i].nodes);
+            g_assert_cmpint(seats.gpus, ==, good[i].gpus);
+            g_autoptr(GString) text = g_string_new(NULL);
+            g_string_printf(text, "%d", seats.node);
+            for (int s = 0; s < seats.n; s++) {
+                g_assert_cmpint(seats.seats[s].node, ==, seats.node);
+                g_string_append_printf(text, " %d:%d", seats.seats[s].device, seats.seats[s].slot);
+            }
+            g_assert_cmpstr(text->str, ==, good[i].seats[rank]);
+        }
+    }
+}
+
+static const struct {
+    int world;
+    const char *seen[8], *says;
+} bad[] = {
+    {2, {"nAB", "nBC"}, "some of each other's GPUs"},
+    {2, {"nAB", "nBA"}, "some of each other's GPUs"},
+    {3, {"nAB", "nAB", "nC"}, "some of each other's GPUs"},
+    {3, {"nABCD", "nABCD", "nABCD"}, "3 processes on host-n for 4 GPUs"},
+    {4, {"nAB", "nAB", "nAB", "nAB"}, "4 processes on host-n for 2 GPUs"},
+    {2, {"nAB", "mABC"}, "host-n has 2 GPUs, host-m 3"},
+    {3, {"nA", "nB", "mA"}, "host-n has 2 GPUs, host-m 1"},
+};
+
+static void
+test_bad(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+        CalibSeatsHello all[8];
+        CalibSeats seats;
+        CalibError error = {{0}};
+        fill(all, bad[i].world, bad[i].seen);
+        g_assert_false(calib_seats_find(all, bad[i].world, 0, &seats, &error));
+        g_assert_nonnull(strstr(error.text, bad[i].says));
+    }
+}
+
+/* Each GPU of a run has one seat; each group of it has each rank once, on the first GPUs of the first nodes. */
+static void
+test_groups(void)
+{
+    for (int turn = 0; turn < 200; turn++) {
+        int nodes = g_test_rand_int_range(1, 5), gpus = g_test_rand_int_range(1, 9);
+        int used = g_test_rand_int_range(1, nodes + 1), each = g_test_rand_int_range(1, gpus + 1);
+        bool seen[64] = {false};
+        for (int node = 0; node < nodes; node++)
+            for (int slot = 0; slot < gpus; slot++) {
+                CalibSeat seat = {.node = node, .slot = slot};
+                int rank = calib_seats_rank(&seat, used * each, used);
+                g_assert_cmpint(rank >= 0, ==, node < used && slot < each);
+                if (rank < 0)
+                    continue;
+                g_assert_cmpint(rank, <, used * each);
+                g_assert_cmpint(rank / each, ==, node);
+                g_assert_false(seen[rank]);
+                seen[rank] = true;
+            }
+        for (int rank = 0; rank < used * each; rank++)
+            g_assert_true(seen[rank]);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_summary("each GPU has one process, and groups have the first GPUs of the first nodes");
+    g_test_add_func("/calib/seats/shared-out", test_good);
+    g_test_add_func("/calib/seats/what-is-refused", test_bad);
+    g_test_add_func("/calib/seats/groups", test_groups);
+    return g_test_run();
+}
