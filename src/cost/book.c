@@ -36,13 +36,8 @@ load_table(CostBook *book, ClusterTable table, ConfTable **ret, GError **error)
 }
 
 static gboolean
-load_gemm(CostBook *book, GError **error)
+take_gemm(CostBook *book, const ConfTable *table, GError **error)
 {
-    g_autoptr(ConfTable) table = NULL;
-    if (!load_table(book, CLUSTER_TABLE_GEMM, &table, error))
-        return FALSE;
-    if (!table)
-        return TRUE;
     for (guint i = 0; i < CLUSTER_N_DTYPES; i++) {
         g_autoptr(CostGemmTable) gemm =
             cost_gemm_table_new(book->measured[CLUSTER_TABLE_GEMM], table, (ClusterDtype)i, error);
@@ -67,25 +62,24 @@ load_measured(const ClusterSystem *system)
 }
 
 static gboolean
-load_others(CostBook *book, GError **error)
+take_table(CostBook *book, ClusterTable table, const ConfTable *rows, GError **error)
 {
-    g_autoptr(ConfTable) attention = NULL;
-    g_autoptr(ConfTable) memory = NULL;
-    g_autoptr(ConfTable) overlap = NULL;
-    if (!load_table(book, CLUSTER_TABLE_ATTENTION, &attention, error) ||
-        !load_table(book, CLUSTER_TABLE_MEMORY, &memory, error) ||
-        !load_table(book, CLUSTER_TABLE_OVERLAP, &overlap, error))
-        return FALSE;
-    if (attention)
-        book->attention =
-            cost_attention_table_new(book->measured[CLUSTER_TABLE_ATTENTION], attention, error);
-    if (memory && (!attention || book->attention))
-        book->memory = cost_memory_table_new(memory, error);
-    gboolean good = (!attention || book->attention) && (!memory || book->memory);
-    if (overlap && good)
-        book->overlap =
-            cost_overlap_table_new(book->measured[CLUSTER_TABLE_OVERLAP], overlap, error);
-    return good && (!overlap || book->overlap);
+    const ClusterSystem *measured = book->measured[table];
+    switch (table) {
+    case CLUSTER_TABLE_GEMM:
+        return take_gemm(book, rows, error);
+    case CLUSTER_TABLE_ATTENTION:
+        book->attention = cost_attention_table_new(measured, rows, error);
+        return book->attention != NULL;
+    case CLUSTER_TABLE_MEMORY:
+        book->memory = cost_memory_table_new(rows, error);
+        return book->memory != NULL;
+    case CLUSTER_TABLE_OVERLAP:
+        book->overlap = cost_overlap_table_new(measured, rows, error);
+        return book->overlap != NULL;
+    default:
+        g_assert_not_reached();
+    }
 }
 
 CostBook *
@@ -96,7 +90,25 @@ cost_book_load(const ClusterSystem *system, GError **error)
     book->owned = load_measured(system);
     for (guint i = 0; i < CLUSTER_N_TABLES; i++)
         book->measured[i] = book->owned ? book->owned : system;
-    if (!load_gemm(book, error) || !load_others(book, error))
+    for (guint i = 0; i < CLUSTER_TABLE_COLLECTIVE; i++) {
+        g_autoptr(ConfTable) rows = NULL;
+        if (!load_table(book, (ClusterTable)i, &rows, error) ||
+            (rows && !take_table(book, (ClusterTable)i, rows, error)))
+            return NULL;
+    }
+    return g_steal_pointer(&book);
+}
+
+CostBook *
+cost_book_of_table(const ClusterSystem *system, ClusterTable table, const ConfTable *rows,
+                   GError **error)
+{
+    g_assert(table != CLUSTER_TABLE_COLLECTIVE);
+    g_autoptr(CostBook) book = g_new0(CostBook, 1);
+    book->system = system;
+    for (guint i = 0; i < CLUSTER_N_TABLES; i++)
+        book->measured[i] = system;
+    if (rows && !take_table(book, table, rows, error))
         return NULL;
     return g_steal_pointer(&book);
 }

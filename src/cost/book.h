@@ -19,6 +19,9 @@ struct CostBook {
     CostOverlapTable *overlap;                /* NULL: no table */
 };
 
+/* A book of these rows alone, measured on `system` (borrowed); NULL: of none. Not of collectives. */
+CostBook *cost_book_of_table(const ClusterSystem *system, ClusterTable table, const ConfTable *rows,
+                             GError **error);
 /* Bytes per second of a kernel that was not measured. */
 double cost_memory_rate(const ClusterSystem *system, CostMemoryKernel kernel);
 /* A measured time on the system as asked for: `ns` times what the overrides change by the model
