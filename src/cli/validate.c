@@ -8,6 +8,7 @@
 #include "cli/measured.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/validate_kernels.h"
 #include "cli/validate_network.h"
 #include "report/run.h"
 #include "report/validation.h"
@@ -16,13 +17,16 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum { ONLY_ALL, ONLY_TIME, ONLY_MEMORY, ONLY_NETWORK } Only;
+typedef enum { ONLY_ALL, ONLY_TIME, ONLY_MEMORY, ONLY_NETWORK, ONLY_KERNELS } Only;
 
 typedef struct {
     CliFormat format;
     Only only;
     double tolerance; /* NAN: not given */
     gint64 worst;
+    char *gpu;            /* of kernels; NULL: not given */
+    double sample_frac;   /* NAN: not given */
+    gint64 seed;          /* 0: not given */
     GPtrArray *where;     /* of char*, "column=value" */
     GPtrArray *tables;    /* of ConfTable*, whose texts the rows borrow */
     GHashTable *machines; /* look-up only: system and overrides -> CliMachine* */
@@ -53,12 +57,32 @@ only_set(const char *name, const char *text, gpointer user, GError **error)
     v->only = strcmp(text, "time") == 0      ? ONLY_TIME
               : strcmp(text, "memory") == 0  ? ONLY_MEMORY
               : strcmp(text, "network") == 0 ? ONLY_NETWORK
+              : strcmp(text, "kernels") == 0 ? ONLY_KERNELS
                                              : ONLY_ALL;
     if (v->only != ONLY_ALL)
         return TRUE;
     g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
-                "%s: '%s' is none of these; write time, memory or network", name, text);
+                "%s: '%s' is none of these; write time, memory, network or kernels", name, text);
     return FALSE;
+}
+
+static gboolean
+sample_set(const char *name, const char *text, gpointer user, GError **error)
+{
+    double *frac = &((Validation *)user)->sample_frac;
+    if (units_parse_fraction(text, frac, error) && *frac > 0 && *frac < 1)
+        return TRUE;
+    g_clear_error(error);
+    g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                "%s: '%s' is no share between 0 and 100%%; write for example %s 10%%", name, text,
+                name);
+    return FALSE;
+}
+
+static gboolean
+seed_set(const char *name, const char *text, gpointer user, GError **error)
+{
+    return cli_parse_count(name, text, 1, G_MAXINT32, &((Validation *)user)->seed, error);
 }
 
 static gboolean
@@ -85,11 +109,18 @@ validate_group(Validation *v)
          (gpointer)(GOptionArgFunc)worst_set, "Rows that the text shows (default: 25)", "N"},
         {"only", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
          (gpointer)(GOptionArgFunc)only_set,
-         "Runs with measured time; with measured memory, or out of it; or collectives",
-         "time|memory|network"},
+         "Runs with measured time; with measured memory, or out of it; collectives; or kernels",
+         "time|memory|network|kernels"},
         {"where", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
          (gpointer)(GOptionArgFunc)where_set, "Only rows with this text in a column",
          "COLUMN=VALUE"},
+        {"sample", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
+         (gpointer)(GOptionArgFunc)sample_set,
+         "Of kernels: share that the model is built from (default: 10%)", "10%"},
+        {"seed", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_CALLBACK,
+         (gpointer)(GOptionArgFunc)seed_set, "Of kernels: which sample (default: 1)", "N"},
+        {"gpu", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_STRING, &v->gpu,
+         "Of kernels: what files without a column gpu were measured on", "NAME"},
         {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},
     };
     GOptionGroup *group =
@@ -283,9 +314,42 @@ files_run(Validation *v, char **files, GError **error)
 }
 
 static int
+kernels_run(const Validation *v, char **files, GError **error)
+{
+    CliKernelOptions options = {.gpu = v->gpu,
+                                .sample_frac = isnan(v->sample_frac) ? 0.1 : v->sample_frac,
+                                .seed = MAX(v->seed, 1),
+                                .tolerance = v->tolerance};
+    return cli_validate_kernels(&v->format, &options, files, error);
+}
+
+/* Options that say something of kernels only. */
+static gboolean
+options_check(const Validation *v, GError **error)
+{
+    if (v->only == ONLY_KERNELS || (v->gpu == NULL && isnan(v->sample_frac) && v->seed == 0))
+        return TRUE;
+    const char *name = v->gpu != NULL ? "gpu" : isnan(v->sample_frac) ? "seed" : "sample";
+    g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                "--%s: it is of kernels; write --only kernels, or leave it out", name);
+    return FALSE;
+}
+
+static int
+chosen_run(Validation *v, char **files, GError **error)
+{
+    if (!options_check(v, error))
+        return CLI_USAGE;
+    if (v->only == ONLY_NETWORK)
+        return cli_validate_network(&v->format, v->tolerance, files, error);
+    return v->only == ONLY_KERNELS ? kernels_run(v, files, error) : files_run(v, files, error);
+}
+
+static int
 validate_run(int argc, char **argv, GError **error)
 {
     Validation v = {.tolerance = NAN,
+                    .sample_frac = NAN,
                     .worst = 25,
                     .where = g_ptr_array_new_with_free_func(g_free),
                     .tables = g_ptr_array_new_with_free_func((GDestroyNotify)conf_table_free),
@@ -307,11 +371,10 @@ validate_run(int argc, char **argv, GError **error)
         else if (argc < 2)
             g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
                                 "validate: no file; write dtsim validate FILE...");
-        else if (v.only == ONLY_NETWORK)
-            status = cli_validate_network(&v.format, v.tolerance, argv + 1, error);
         else
-            status = files_run(&v, argv + 1, error);
+            status = chosen_run(&v, argv + 1, error);
     }
+    g_free(v.gpu);
     g_array_unref(v.rows);
     g_string_chunk_free(v.texts);
     g_hash_table_unref(v.machines);
