@@ -6,8 +6,12 @@
 #include "sim/random.h"
 
 #include <math.h>
+#include <string.h>
 
 #define ITERATIONS 40
+/* Different sizes that a line takes, and a filled curve. */
+#define LINE_SIZES 3
+#define FILLED_SIZES 8
 #define BISQUARE 4.685
 #define SIGMA_OF_MEDIAN 1.4826
 /* Errors below this are alike: no clock is better, and a weight stays finite. */
@@ -41,18 +45,21 @@ calibrate_residuals_of(GArray *errors)
 
 /* --- the fit ------------------------------------------------------------------------------------ */
 
+enum { A, B, C, N_TERMS };
+
 typedef struct {
     const CalibratePoint *points;
-    guint n;
-    gboolean with_a;
-    double *weights;            /* of each point */
-    double sxx, sx, s, sxy, sy; /* sums of weight / m^2 times that */
+    guint n, n_terms;
+    const int *terms; /* those that the form has */
+    double *weights;  /* of each point */
+    /* of the weighted least squares: normal equations, and the sum of y^2 */
+    double matrix[N_TERMS][N_TERMS], right[N_TERMS], y2;
 } Problem;
 
 static double
 line_at(const CalibrateLine *line, double x)
 {
-    return line->a + line->b * x;
+    return line->a + line->b * x + line->c * sqrt(x);
 }
 
 static double
@@ -83,38 +90,78 @@ bisquare(double error, double scale)
 static void
 weigh(Problem *problem, const CalibrateLine *line, double scale)
 {
-    problem->sxx = problem->sx = problem->s = problem->sxy = problem->sy = 0;
+    memset(problem->matrix, 0, sizeof problem->matrix);
+    memset(problem->right, 0, sizeof problem->right);
+    problem->y2 = 0;
     for (guint i = 0; i < problem->n; i++) {
         const CalibratePoint *p = &problem->points[i];
         double error = log_error(line, p), m = MAX(line_at(line, p->x), 1e-12 * p->y);
         double weight = scale > 0 ? bisquare(error, scale) : 1 / MAX(fabs(error), LEAST_ERROR);
         problem->weights[i] = weight;
-        double w = weight / (m * m);
-        problem->sxx += w * p->x * p->x;
-        problem->sx += w * p->x;
-        problem->s += w;
-        problem->sxy += w * p->x * p->y;
-        problem->sy += w * p->y;
+        double w = weight / (m * m), value[N_TERMS] = {1, p->x, sqrt(p->x)};
+        for (int row = 0; row < N_TERMS; row++) {
+            for (int column = 0; column < N_TERMS; column++)
+                problem->matrix[row][column] += w * value[row] * value[column];
+            problem->right[row] += w * value[row] * p->y;
+        }
+        problem->y2 += w * p->y * p->y;
     }
 }
 
-/* Least squares by the weights; a bound that would be crossed is met, and the other constant fitted alone. */
+/* Gauss-Jordan on n <= 3 chosen terms, each scaled by its own diagonal. FALSE: they say the same. */
+static gboolean
+invert(const Problem *p, const int *terms, guint n, double inverse[N_TERMS][N_TERMS])
+{
+    double a[N_TERMS][2 * N_TERMS] = {{0}}, scale[N_TERMS];
+    for (guint i = 0; i < n; i++)
+        scale[i] = sqrt(p->matrix[terms[i]][terms[i]]);
+    for (guint i = 0; i < n; i++) {
+        for (guint j = 0; j < n; j++)
+            a[i][j] = p->matrix[terms[i]][terms[j]] / (scale[i] * scale[j]);
+        a[i][n + i] = 1;
+    }
+    for (guint i = 0; i < n; i++) { /* positive definite: no pivoting */
+        if (!(a[i][i] > 1e-10))
+            return FALSE;
+        for (guint j = 2 * n; j-- > i;)
+            a[i][j] /= a[i][i];
+        for (guint row = 0; row < n; row++) {
+            double factor = row != i ? a[row][i] : 0;
+            for (guint j = i; j < 2 * n; j++)
+                a[row][j] -= factor * a[i][j];
+        }
+    }
+    for (guint i = 0; i < n; i++)
+        for (guint j = 0; j < n; j++)
+            inverse[i][j] = a[i][n + j] / (scale[i] * scale[j]);
+    return TRUE;
+}
+
+/* The least squares among all choices of terms whose constants are not negative. */
 static void
 solve(const Problem *p, CalibrateLine *line)
 {
-    double determinant = p->s * p->sxx - p->sx * p->sx;
-    gboolean both = p->with_a && determinant > 1e-12 * p->s * p->sxx;
-    double a = both ? (p->sxx * p->sy - p->sx * p->sxy) / determinant : 0;
-    double b = both ? (p->s * p->sxy - p->sx * p->sy) / determinant : 0;
-    if (both && a >= 0 && b >= 0) {
-        line->a = a;
-        line->b = b;
-    } else if (both && b < 0) {
-        line->a = p->sy / p->s;
-        line->b = 0;
-    } else {
-        line->a = 0;
-        line->b = p->sxy / p->sxx;
+    double least = HUGE_VAL;
+    for (guint chosen = 1; chosen < 1u << p->n_terms; chosen++) {
+        int terms[N_TERMS];
+        double inverse[N_TERMS][N_TERMS], constants[N_TERMS] = {0}, squares = p->y2;
+        guint n = 0;
+        for (guint i = 0; i < p->n_terms; i++)
+            if (chosen & 1u << i)
+                terms[n++] = p->terms[i];
+        gboolean good = invert(p, terms, n, inverse);
+        for (guint i = 0; good && i < n; i++) {
+            for (guint j = 0; j < n; j++)
+                constants[terms[i]] += inverse[i][j] * p->right[terms[j]];
+            squares -= constants[terms[i]] * p->right[terms[i]];
+            good = constants[terms[i]] >= 0;
+        }
+        if (!good || squares >= least)
+            continue;
+        least = squares;
+        line->a = constants[A];
+        line->b = constants[B];
+        line->c = constants[C];
     }
 }
 
@@ -124,18 +171,19 @@ start(const Problem *problem)
 {
     g_autoptr(GArray) xs = g_array_new(FALSE, FALSE, sizeof(double));
     g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(double));
+    gboolean with_a = problem->n_terms > 1;
     for (guint i = 0; i < problem->n; i++)
         g_array_append_val(xs, problem->points[i].x);
     g_array_sort(xs, compare_doubles);
     double low = quantile(xs, 1.0 / 3), high = quantile(xs, 2.0 / 3);
     for (guint i = 0; i < problem->n; i++) {
         double slope = problem->points[i].y / problem->points[i].x;
-        if (!problem->with_a || problem->points[i].x >= high)
+        if (!with_a || problem->points[i].x >= high)
             g_array_append_val(values, slope);
     }
     CalibrateLine line = {.b = calibrate_residuals_of(values).median};
     g_array_set_size(values, 0);
-    for (guint i = 0; problem->with_a && i < problem->n; i++) {
+    for (guint i = 0; with_a && i < problem->n; i++) {
         double level = problem->points[i].y - line.b * problem->points[i].x;
         if (problem->points[i].x <= low)
             g_array_append_val(values, level);
@@ -144,49 +192,59 @@ start(const Problem *problem)
     return line;
 }
 
-static gboolean
-has_three_sizes(const CalibratePoint *points, guint n)
+/* Different x, counted up to `most`. */
+static guint
+count_sizes(const CalibratePoint *points, guint n, guint most)
 {
-    double first = points[0].x, second = first;
-    for (guint i = 1; i < n; i++) {
-        double x = points[i].x;
-        if (fabs(x / first - 1) < 1e-6 || fabs(x / second - 1) < 1e-6)
-            continue;
-        if (second != first)
-            return TRUE;
-        second = x;
-    }
-    return FALSE;
+    g_autoptr(GArray) xs = g_array_new(FALSE, FALSE, sizeof(double));
+    for (guint i = 0; i < n; i++)
+        g_array_append_val(xs, points[i].x);
+    g_array_sort(xs, compare_doubles);
+    guint sizes = 1;
+    for (guint i = 1; i < n && sizes < most; i++)
+        sizes += g_array_index(xs, double, i) > g_array_index(xs, double, i - 1) * (1 + 1e-6);
+    return sizes;
 }
 
-/* Of the last weights. */
+/* Of the last weights, and of those terms that are not at their bound. */
 static void
 find_errors(const Problem *p, double scale, CalibrateLine *line)
 {
-    guint constants = p->with_a ? 2 : 1;
+    const double constants[N_TERMS] = {line->a, line->b, line->c};
+    double inverse[N_TERMS][N_TERMS];
+    int terms[N_TERMS];
+    guint n = 0;
     line->a_error = line->b_error = NAN;
     for (guint i = 0; i < p->n; i++)
         line->n_used += p->weights[i] > 0;
-    if (line->n_used <= constants)
+    for (guint i = 0; i < p->n_terms; i++)
+        if (constants[p->terms[i]] > 0)
+            terms[n++] = p->terms[i];
+    if (line->n_used <= n || !invert(p, terms, n, inverse))
         return;
-    double variance = scale * scale * line->n_used / (line->n_used - constants);
-    double determinant = p->s * p->sxx - p->sx * p->sx;
-    if (p->with_a && determinant > 1e-12 * p->s * p->sxx) {
-        line->a_error = sqrt(variance * p->sxx / determinant);
-        line->b_error = sqrt(variance * p->s / determinant);
-    } else if (!p->with_a) {
-        line->b_error = sqrt(variance / p->sxx);
+    double variance = scale * scale * line->n_used / (line->n_used - n);
+    for (guint i = 0; i < n; i++) {
+        if (terms[i] == A)
+            line->a_error = sqrt(variance * inverse[i][i]);
+        if (terms[i] == B)
+            line->b_error = sqrt(variance * inverse[i][i]);
     }
 }
 
 CalibrateLine
-calibrate_line_fit(const CalibratePoint *points, guint n, gboolean with_a)
+calibrate_line_fit(const CalibratePoint *points, guint n, CalibrateForm form)
 {
+    static const int proportion[] = {B}, all[] = {A, B, C};
     g_assert(n > 0);
+    guint sizes = count_sizes(points, n, FILLED_SIZES);
+    guint n_terms = sizes < LINE_SIZES || form == CALIBRATE_PROPORTION ? 1
+                    : sizes < FILLED_SIZES || form == CALIBRATE_LINE   ? 2
+                                                                       : 3;
     g_autofree double *weights = g_new(double, n);
     Problem problem = {.points = points,
                        .n = n,
-                       .with_a = with_a && has_three_sizes(points, n),
+                       .n_terms = n_terms,
+                       .terms = n_terms == 1 ? proportion : all,
                        .weights = weights};
     CalibrateLine line = start(&problem);
     for (guint i = 0; i < ITERATIONS; i++) {
@@ -202,6 +260,12 @@ calibrate_line_fit(const CalibratePoint *points, guint n, gboolean with_a)
     line.n = n;
     find_errors(&problem, scale, &line);
     return line;
+}
+
+double
+calibrate_line_fill(const CalibrateLine *line)
+{
+    return line->a > 0 && line->b > 0 ? line->c * line->c / (4 * line->a * line->b) : NAN;
 }
 
 /* --- residuals ---------------------------------------------------------------------------------- */
@@ -240,7 +304,7 @@ calibrate_folds(guint n, guint folds)
 }
 
 CalibrateResiduals
-calibrate_line_left_out(const CalibratePoint *points, guint n, gboolean with_a, guint folds)
+calibrate_line_left_out(const CalibratePoint *points, guint n, CalibrateForm form, guint folds)
 {
     g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
     g_autofree guint *part = calibrate_folds(n, folds);
@@ -255,7 +319,7 @@ calibrate_line_left_out(const CalibratePoint *points, guint n, gboolean with_a, 
                 fitted[n_fitted++] = points[i];
         if (n_fitted == 0)
             continue;
-        CalibrateLine line = calibrate_line_fit(fitted, n_fitted, with_a);
+        CalibrateLine line = calibrate_line_fit(fitted, n_fitted, form);
         append_errors(&line, left_out, n_left_out, errors);
     }
     return calibrate_residuals_of(errors);

@@ -1,5 +1,12 @@
 ## Sources of the layer calibrate.
 libdtsim_a_SOURCES += %D%/error.h
+libdtsim_a_SOURCES += %D%/fit.c %D%/fit.h %D%/fit_parts.h
+libdtsim_a_SOURCES += %D%/fit_held_out.c
+libdtsim_a_SOURCES += %D%/fit_kernels.c
+libdtsim_a_SOURCES += %D%/fit_line.c %D%/fit_line.h
+libdtsim_a_SOURCES += %D%/fit_network.c
+libdtsim_a_SOURCES += %D%/fit_rows.c %D%/fit_rows.h
+libdtsim_a_SOURCES += %D%/fit_write.c
 libdtsim_a_SOURCES += %D%/event.c %D%/event.h
 libdtsim_a_SOURCES += %D%/kernel.c %D%/kernel.h
 libdtsim_a_SOURCES += %D%/call.c %D%/call.h
