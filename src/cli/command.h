@@ -22,4 +22,4 @@ typedef struct {
 extern const CliCommand *const cli_commands[];
 
 extern const CliCommand cli_run, cli_explain, cli_memory, cli_sweep, cli_collective, cli_validate,
-    cli_models, cli_systems, cli_topology, cli_schedules, cli_calibrate;
+    cli_models, cli_systems, cli_topology, cli_schedules, cli_shapes, cli_calibrate;

@@ -27,13 +27,14 @@ estimate(const CostBook *book, const CostAttention *a)
     if (!book->attention ||
         !cost_attention_table_log_efficiency(book->attention, a, &at, &other_mask)) {
         double efficiency = a->backward ? EFFICIENCY_BACKWARD : EFFICIENCY_FORWARD;
-        return (CostTime){roofline / efficiency, COST_MODELLED, ERROR_GUESSED};
+        return (CostTime){roofline / efficiency, COST_MODELLED, ERROR_GUESSED, ERROR_GUESSED};
     }
     double error = ERROR_NEAR + ERROR_DOUBLING * at.distance;
     if (other_mask)
         error = hypot(error, ERROR_OTHER_MASK);
     gboolean modelled = other_mask || at.distance > NEAR || cluster_dtype_bytes(a->dtype) != 2;
-    return (CostTime){roofline / exp(at.y), modelled ? COST_MODELLED : COST_INTERPOLATED, error};
+    return (CostTime){roofline / exp(at.y), modelled ? COST_MODELLED : COST_INTERPOLATED, error,
+                      other_mask ? ERROR_OTHER_MASK : 0};
 }
 
 CostTime

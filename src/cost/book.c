@@ -149,6 +149,6 @@ CostTime
 cost_measured_time(double ns, double ratio)
 {
     gboolean same = !(ratio < 1 || ratio > 1);
-    return (CostTime){ns * ratio, same ? COST_MEASURED : COST_MODELLED,
-                      same ? 0 : ERROR_OVERRIDDEN};
+    double error = same ? 0 : ERROR_OVERRIDDEN;
+    return (CostTime){ns * ratio, same ? COST_MEASURED : COST_MODELLED, error, error};
 }

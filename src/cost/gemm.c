@@ -92,19 +92,20 @@ estimate(const CostBook *book, const CostGemm *g)
     double roofline = cost_gemm_roofline_ns(book->system, g);
     ClusterDtype source;
     if (!choose_table(book, g->dtype, &source))
-        return (CostTime){roofline / EFFICIENCY_GUESSED, COST_MODELLED, ERROR_GUESSED};
+        return (CostTime){roofline / EFFICIENCY_GUESSED, COST_MODELLED, ERROR_GUESSED,
+                          ERROR_GUESSED};
     const CostGemmTable *table = book->gemm[source];
     CostEstimate at = cost_gemm_table_log_efficiency(table, g);
     double spread = 0, factor = cost_gemm_table_pass_factor(table, g->pass, &spread);
     double error = book->gemm_error[source] * (1 + ERROR_GROWTH * at.distance);
-    double variance = error * error + spread * spread;
+    double variance = error * error + spread * spread, common = 0;
     gboolean modelled = at.outside > EDGE || at.distance > NEAR;
     if (!runs_alike(book, g->dtype, source)) {
-        variance += ERROR_BORROWED * ERROR_BORROWED;
+        common = ERROR_BORROWED;
         modelled = TRUE;
     }
     return (CostTime){roofline / exp(at.y) * factor, modelled ? COST_MODELLED : COST_INTERPOLATED,
-                      sqrt(variance)};
+                      sqrt(variance + common * common), common};
 }
 
 /* Groups are equal, and rows that do not divide fill up the last of each: what a tile does anyway. With
@@ -121,13 +122,23 @@ batch_of_groups(const CostGemm *g)
     return batch;
 }
 
+/* An error of the model, which is there for all such GEMMs. */
+static void
+add_common(CostTime *time, double error)
+{
+    time->error_frac = hypot(time->error_frac, error);
+    time->common_frac = hypot(time->common_frac, error);
+}
+
 static CostTime
 grouped(const CostBook *book, const CostGemm *g)
 {
     CostGemm batch = batch_of_groups(g);
     CostTime time = estimate(book, &batch);
     time.ns = MAX(time.ns * cost_gemm_misalignment(&batch), (double)book->system->kernel_floor_ns);
-    return (CostTime){time.ns, COST_MODELLED, hypot(time.error_frac, ERROR_GROUPED)};
+    time.basis = COST_MODELLED;
+    add_common(&time, ERROR_GROUPED);
+    return time;
 }
 
 CostTime
@@ -142,7 +153,7 @@ cost_gemm(const CostBook *book, const CostGemm *g)
         time.ns = MAX(time.ns, MIN(measured, (double)book->system->kernel_floor_ns));
         if (book->gemm[g->dtype] && cost_gemm_table_less_cast(book->gemm[g->dtype])) {
             time.basis = MAX(time.basis, COST_INTERPOLATED);
-            time.error_frac = hypot(time.error_frac, ERROR_LESS_CAST);
+            add_common(&time, ERROR_LESS_CAST);
         }
         return time;
     }
@@ -151,7 +162,7 @@ cost_gemm(const CostBook *book, const CostGemm *g)
     if (misalignment > 1) {
         time.ns *= misalignment;
         time.basis = COST_MODELLED;
-        time.error_frac = hypot(time.error_frac, ERROR_MISALIGNED);
+        add_common(&time, ERROR_MISALIGNED);
     }
     time.ns = MAX(time.ns, (double)book->system->kernel_floor_ns);
     return time;

@@ -10,6 +10,8 @@ typedef struct {
     double ns;
     CostBasis basis;
     double error_frac; /* expected relative error, one sigma; 0 for an exact table hit */
+    double
+        common_frac; /* the part of it that all kernels of the kind have together: a model's, not a row's */
 } CostTime;
 
 typedef enum { COST_GEMM_FORWARD, COST_GEMM_DGRAD, COST_GEMM_WGRAD } CostGemmPass; /* TN, NN, NT */

@@ -70,7 +70,7 @@ cost_memory(const CostBook *book, CostMemoryKernel kernel, double bytes)
             time = changed;
     } else {
         time = (CostTime){bytes / cost_memory_rate(book->system, kernel) * 1e9, COST_MODELLED,
-                          ERROR_MODELLED};
+                          ERROR_MODELLED, ERROR_MODELLED};
     }
     time.ns = MAX(time.ns, floor_ns);
     return time;

@@ -113,7 +113,7 @@ between(const Row *low, const Row *high, double bytes)
     double low_rate = (double)low->bytes / low->ns, high_rate = (double)high->bytes / high->ns;
     double x = log(bytes / (double)low->bytes) / log((double)high->bytes / (double)low->bytes);
     double rate = exp(log(low_rate) + x * (log(high_rate) - log(low_rate)));
-    return (CostTime){bytes / rate, COST_INTERPOLATED, ERROR_BETWEEN};
+    return (CostTime){bytes / rate, COST_INTERPOLATED, ERROR_BETWEEN, 0};
 }
 
 gboolean
@@ -130,13 +130,14 @@ cost_memory_table_time(const CostMemoryTable *t, CostMemoryKernel kernel, double
         i++;
     const Row *next = i < rows->len ? &g_array_index(rows, Row, i) : NULL;
     if (next && !((double)next->bytes > bytes))
-        *ret = (CostTime){next->ns, COST_MEASURED, 0};
+        *ret = (CostTime){next->ns, COST_MEASURED, 0, 0};
     else if (i == 0)
         *ret = (CostTime){MIN(floor_ns, first->ns) +
                               MAX(0, first->ns - floor_ns) * bytes / (double)first->bytes,
-                          COST_INTERPOLATED, ERROR_OUTSIDE};
+                          COST_INTERPOLATED, ERROR_OUTSIDE, 0};
     else if (!next)
-        *ret = (CostTime){bytes * last->ns / (double)last->bytes, COST_INTERPOLATED, ERROR_OUTSIDE};
+        *ret =
+            (CostTime){bytes * last->ns / (double)last->bytes, COST_INTERPOLATED, ERROR_OUTSIDE, 0};
     else
         *ret = between(next - 1, next, bytes);
     return TRUE;

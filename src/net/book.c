@@ -55,7 +55,7 @@ cost_outside(const NetBook *book, const NetPrepared *prepared, double bytes)
     /* the fit's own error far from all sweeps, less of it near one */
     double fit = net_prepared_plan(prepared)->group.nodes > 1 ? book->fit.net_error_frac
                                                               : book->fit.node_error_frac;
-    time.error_frac = fit * MAX(nearest / NET_MODEL_DISTANCE, 0.25);
+    time.error_frac = time.common_frac = fit * MAX(nearest / NET_MODEL_DISTANCE, 0.25);
     return time;
 }
 
@@ -145,8 +145,8 @@ net_exchange(const NetBook *book, NetGroup group, double nvlink_bytes, double ni
         seconds = MAX(seconds, nic_bytes / nic_Bps);
         us += EXCHANGE_NET_US * fabric->nic_factor / fabric->tuning.nic_latency_scale;
     }
-    result.time =
-        (CostTime){1e9 * seconds / EXCHANGE_FRAC + 1e3 * us, COST_MODELLED, EXCHANGE_ERROR};
+    result.time = (CostTime){1e9 * seconds / EXCHANGE_FRAC + 1e3 * us, COST_MODELLED,
+                             EXCHANGE_ERROR, EXCHANGE_ERROR};
     result.algorithm = "exchange";
     count_bytes(book, &result, nvlink_bytes, nic_bytes);
     return result;

@@ -8,6 +8,7 @@
 #include "report/links.h"
 #include "report/model.h"
 #include "report/number.h"
+#include "report/shapes.h"
 #include "report/traffic.h"
 
 #include <math.h>
@@ -178,6 +179,18 @@ json_memory(JsonBuilder *b, const ReportRun *run)
 }
 
 static void
+json_certainty(JsonBuilder *b, const ReportRun *run)
+{
+    const StepResult *r = run->result;
+    report_json_object(b, "breakdown_error_s");
+    for (StepKind k = 0; k < STEP_N_KINDS; k++)
+        report_json_double(b, step_kind_name(k), seconds(r->breakdown_error_ns[k]));
+    json_builder_end_object(b);
+    report_json_bool(b, "rests_on_models", report_rests_on_models(r));
+    report_worth_member(b, run, 10);
+}
+
+static void
 json_write(const ReportRun *run, GString *out)
 {
     const StepResult *r = run->result;
@@ -191,6 +204,7 @@ json_write(const ReportRun *run, GString *out)
     for (StepKind k = 0; k < STEP_N_KINDS; k++)
         report_json_double(b, step_kind_name(k), seconds(r->breakdown_ns[k]));
     json_builder_end_object(b);
+    json_certainty(b, run);
     json_memory(b, run);
     report_traffic_member(b, run);
     report_links_member(b, run);

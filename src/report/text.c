@@ -6,6 +6,7 @@
 #include "report/links.h"
 #include "report/number.h"
 #include "report/section.h"
+#include "report/shapes.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -116,6 +117,46 @@ append_breakdown(const ReportRun *run, GString *out)
     report_table_print(table, 2, out);
 }
 
+/* Errors that show beside the time's own. */
+static void
+append_errors(const StepResult *r, GString *out)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (StepKind k = 0; k < STEP_N_KINDS; k++) {
+        g_autofree char *name = g_strdelimit(g_strdup(step_kind_name(k)), "_", ' ');
+        if (r->breakdown_error_ns[k] * 100 < r->error_ns || r->breakdown_error_ns[k] == 0)
+            continue;
+        g_string_append_printf(text, "%s%s +- %s", text->len > 0 ? ", " : "", name,
+                               report_time((double)r->breakdown_error_ns[k] * 1e-9).text);
+    }
+    if (text->len > 0)
+        report_paragraph(out, "  error of each part         ", text->str);
+}
+
+#define N_WORTH 10
+
+static void
+append_unmeasured(const ReportRun *run, GString *out)
+{
+    const StepResult *r = run->result;
+    g_autoptr(GArray) worth = report_shapes_worth(r, N_WORTH);
+    if (!report_rests_on_models(r) || worth->len == 0)
+        return;
+    g_string_append_printf(out,
+                           "  WARNING: %s rests on shapes that were not measured; measure first "
+                           "(dtsim shapes --worth %d):\n",
+                           report_percent(r->share[COST_MODELLED]).text, N_WORTH);
+    g_autoptr(ReportTable) table = report_table_new("lrl", NULL);
+    for (guint i = 0; i < worth->len; i++) {
+        const StepShape *s = &g_array_index(r->shapes, StepShape, g_array_index(worth, guint, i));
+        g_autofree char *words = report_shape_words(s, " ");
+        report_table_cell(table, "%s", words);
+        report_table_cell(table, "+- %s", report_time(s->error_ns * 1e-9).text);
+        report_table_cell(table, "%s", s->name);
+    }
+    report_table_print(table, 4, out);
+}
+
 static void
 append_basis(const ReportRun *run, GString *out)
 {
@@ -127,6 +168,8 @@ append_basis(const ReportRun *run, GString *out)
                            report_percent(r->share[COST_INTERPOLATED]).text);
     g_string_append_printf(out, "  modelled                   %6s\n",
                            report_percent(r->share[COST_MODELLED]).text);
+    append_errors(r, out);
+    append_unmeasured(run, out);
     g_string_append_printf(out, "  simulated                  %s events, %s ops, %u of %u ranks\n",
                            report_grouped((double)r->events).text,
                            report_grouped((double)r->ops).text, r->ranks_simulated, r->ranks);

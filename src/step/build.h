@@ -18,6 +18,9 @@ typedef struct {
     guint transfer;    /* in StepBuild.transfers; 0: none */
     double spread; /* of a run of kernels: sqrt(sum of squares) / sum of their times; 0: one op */
     guint chain, n_links; /* of a chain: in StepBuild.chain_links; 0 links: none */
+    guint shape;          /* in StepBuild.shapes; 0: none */
+    double shape_calls;   /* how many of it the op stands for; 0: one */
+    guint part, n_parts;  /* of a run of kernels: in StepBuild.run_parts; 0 parts: none */
 } StepOp;
 
 /* A kernel, a run of them or a tensor-parallel collective in a chain of these. */
@@ -31,6 +34,12 @@ typedef struct {
 typedef struct {
     double of[SIM_LOADS];
 } StepLoads;
+
+/* A kernel in a run of them. */
+typedef struct {
+    guint32 tag;
+    gint64 ns;
+} StepPartOfRun;
 
 /* What an op sends. */
 typedef struct {
@@ -113,6 +122,8 @@ typedef struct {
     GArray *ops;                  /* of StepOp, by tag */
     GArray *effects;              /* of StepEffect; the first is none */
     GArray *transfers;            /* of StepTransfer; the first is none */
+    GArray *shapes;               /* of StepShape; the first is none */
+    GArray *run_parts;            /* of StepPartOfRun */
     GArray *classes;              /* of StepClass */
     GArray *ranks;                /* of StepRank: those simulated */
     GPtrArray *templates;         /* owned SimTemplates */
@@ -161,6 +172,16 @@ guint32 step_tag(StepBuild *b, const char *name, StepKind kind, CostBasis basis,
 guint32 step_intern_op(StepBuild *b, const StepOp *op);
 /* The op's tag, with what it sends. */
 guint32 step_transfer_tag(StepBuild *b, StepOp op, StepTransfer transfer);
+/* shape.c: the index of a shape like this one; of what an op list has (no collective), of a kernel bound by memory and
+ * of a collective for some purpose. 0: nothing runs. */
+guint step_intern_shape(StepBuild *b, const StepShape *shape);
+guint step_op_shape(StepBuild *b, const LlmOp *op, CostTime time);
+guint step_memory_shape(StepBuild *b, const char *name, CostMemoryKernel kernel, double bytes,
+                        CostTime time);
+guint step_collective_shape(StepBuild *b, const char *name, StepKind purpose, NetOp op,
+                            const NetGroup *group, gint64 bytes, CostTime time);
+/* Fills in StepShape.calls. */
+void step_count_shapes(const StepBuild *b);
 /* Work that takes so long alone, or the longest that the engine takes: the run is then refused. */
 SimWork step_work(double ns);
 /* Adds a kernel, a memory-bound kernel or a collective to a template; returns the op's index. */
@@ -367,7 +388,15 @@ enum { STEP_BUSY_COMPUTE = 1, STEP_BUSY_ALL = 4 };
 typedef void (*StepBusyVisitor)(void *user, guint32 tag, gint64 start_ns, gint64 end_ns);
 void step_busy_during(const StepBusyLog *log, guint32 rank, gint64 from_ns, gint64 to_ns,
                       guint streams, StepBusyVisitor visit, void *user);
-/* traffic.c: of StepTraffic, what the program of a simulated rank sends. */
+/* certainty.c: shares, errors and shapes of a result, from the path's ns by tag, [2 * tag + (as bubble)]. */
+void step_certainty(StepBuild *b, const gint64 *path_ns, StepResult *r);
+/* traffic.c: templates of a program in order of first call, of StepCalled. */
+typedef struct {
+    const SimTemplate *template;
+    guint64 calls;
+} StepCalled;
+GArray *step_count_calls(const SimProgram *program);
+/* Of StepTraffic, what the program of a simulated rank sends. */
 GArray *step_traffic(const StepBuild *b, guint rank);
 void step_memory(StepBuild *b, StepResult *r, const StepOptions *options);
 /* memory.c: what the ops of the first column of ranks do to memory, noted as they end. */

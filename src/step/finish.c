@@ -209,9 +209,16 @@ add_orthogonalisation(Finish *f)
                      .batch = 1,
                      .groups = 1};
     CostTime time = cost_gemm(f->b->cost, &gemm);
-    sim_template_add(
-        f->t, STEP_SLOT_COMPUTE, step_work(time.ns * flops / (2 * h * h * h)),
-        step_tag(f->b, "newton_schulz", STEP_OPTIMIZER, time.basis, time.error_frac, FALSE));
+    StepShape shape = {
+        .kind = STEP_SHAPE_GEMM, .gemm = gemm, .name = "newton_schulz", .time = time};
+    StepOp op = {.name = shape.name,
+                 .kind = STEP_OPTIMIZER,
+                 .basis = time.basis,
+                 .error_frac = time.error_frac,
+                 .shape = step_intern_shape(f->b, &shape),
+                 .shape_calls = flops / (2 * h * h * h)};
+    sim_template_add(f->t, STEP_SLOT_COMPUTE, step_work(time.ns * op.shape_calls),
+                     step_intern_op(f->b, &op));
 }
 
 static void

@@ -5,6 +5,7 @@ libdtsim_a_SOURCES += \
 	%D%/blame.h \
 	%D%/build.h \
 	%D%/busy.c \
+	%D%/certainty.c \
 	%D%/chain.c \
 	%D%/chain.h \
 	%D%/classes.c %D%/columns.c %D%/columns.h %D%/crowds.c %D%/crowds.h \
@@ -44,6 +45,8 @@ libdtsim_a_SOURCES += \
 	%D%/samples.c \
 	%D%/samples.h \
 	%D%/segment.c \
+	%D%/shape.c \
+	%D%/shape.h \
 	%D%/shard.c \
 	%D%/shard.h \
 	%D%/step.c \

@@ -14,14 +14,7 @@
  * computes meanwhile is another microbatch.) */
 #include "config.h"
 
-#include <math.h>
-
 #include "step/chain.h"
-
-/* What tables of short benchmarks cannot know: training runs hot and long (sustained clocks are 3 to 15 %
- * below short runs) and at the pace of the slowest of GPUs that differ by 5 to 8 %. All times of one run
- * err together by about this; it is also the mean error seen on published A100 runs (traces/published). */
-#define COMMON_ERROR 0.08
 
 typedef struct {
     const StepBuild *b;
@@ -103,48 +96,6 @@ attribute(void *user, const SimSegment *segment)
                          own ? STEP_BUSY_COMPUTE : STEP_BUSY_ALL, count_hidden, path);
     else
         count_op(path, segment->tag, segment->start_ns, segment->end_ns);
-}
-
-/* Ops that differ only in what they send or do to memory are of one kind. */
-static gboolean
-err_together(const StepOp *x, const StepOp *y)
-{
-    return x->kind == y->kind && x->basis == y->basis && x->error_frac == y->error_frac &&
-           g_strcmp0(x->name, y->name) == 0;
-}
-
-static guint
-first_like(const GArray *ops, guint tag)
-{
-    guint i = 0;
-    while (!err_together(&g_array_index(ops, StepOp, i), &g_array_index(ops, StepOp, tag)))
-        i++;
-    return i;
-}
-
-/* Errors of different kinds of ops are independent; the times of one kind err together; and all of them
- * by COMMON_ERROR. */
-static void
-sum_certainty(const Path *path, StepResult *r)
-{
-    const GArray *ops = path->b->ops;
-    double variance = 0, total = 0, share[3] = {0};
-    g_autofree double *errors_ns = g_new0(double, ops->len);
-    for (guint tag = 0; tag < ops->len; tag++) {
-        const StepOp *op = &g_array_index(ops, StepOp, tag);
-        double ns = (double)(path->by_tag[2 * tag] + path->by_tag[2 * tag + 1]);
-        if (ns <= 0)
-            continue;
-        share[op->basis] += ns;
-        total += ns;
-        errors_ns[first_like(ops, tag)] += op->error_frac * ns;
-    }
-    for (guint tag = 0; tag < ops->len; tag++)
-        variance += errors_ns[tag] * errors_ns[tag];
-    for (guint i = 0; i < 3; i++)
-        r->share[i] = total > 0 ? share[i] / total : 0;
-    variance += (COMMON_ERROR * total) * (COMMON_ERROR * total);
-    r->error_ns = (gint64)ceil(sqrt(variance));
 }
 
 static gint
@@ -257,7 +208,7 @@ step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r)
         r->breakdown_ns[g_array_index(b->ops, StepOp, tag).kind] += path.by_tag[2 * tag];
         r->breakdown_ns[STEP_BUBBLE] += path.by_tag[2 * tag + 1];
     }
-    sum_certainty(&path, r);
+    step_certainty(b, path.by_tag, r);
     r->time_why = why_new("iteration", 0);
     for (guint kind = 0; kind < STEP_N_KINDS; kind++) {
         Why *why = explain_kind(&path, kind);

@@ -6,6 +6,18 @@
 
 #include "step/build.h"
 
+static gboolean
+same_parts(const StepBuild *b, const StepOp *x, const StepOp *y)
+{
+    for (guint k = 0; k < x->n_parts && x->n_parts == y->n_parts; k++) {
+        const StepPartOfRun *p = &g_array_index(b->run_parts, StepPartOfRun, x->part + k);
+        const StepPartOfRun *q = &g_array_index(b->run_parts, StepPartOfRun, y->part + k);
+        if (p->tag != q->tag || p->ns != q->ns)
+            return FALSE;
+    }
+    return x->n_parts == y->n_parts;
+}
+
 guint32
 step_intern_op(StepBuild *b, const StepOp *op)
 {
@@ -13,7 +25,9 @@ step_intern_op(StepBuild *b, const StepOp *op)
         const StepOp *o = &g_array_index(b->ops, StepOp, i);
         if (o->kind == op->kind && o->basis == op->basis && o->error_frac == op->error_frac &&
             o->pipeline == op->pipeline && o->effect == op->effect && o->transfer == op->transfer &&
-            o->spread == op->spread && o->chain == op->chain && strcmp(o->name, op->name) == 0)
+            o->spread == op->spread && o->chain == op->chain && o->shape == op->shape &&
+            o->shape_calls == op->shape_calls && same_parts(b, o, op) &&
+            strcmp(o->name, op->name) == 0)
             return i;
     }
     g_array_append_vals(b->ops, op, 1);
@@ -60,6 +74,19 @@ plain_work(CostTime time)
     return step_work(time.ns);
 }
 
+static guint32
+kernel_tag(StepBuild *b, const char *name, StepKind kind, CostTime time, gboolean pipeline,
+           guint shape)
+{
+    StepOp op = {.name = name,
+                 .kind = kind,
+                 .basis = time.basis,
+                 .error_frac = time.error_frac,
+                 .pipeline = !!pipeline,
+                 .shape = shape};
+    return step_intern_op(b, &op);
+}
+
 guint
 step_add_memory(StepBuild *b, SimTemplate *t, const char *name, StepKind kind,
                 CostMemoryKernel kernel, double bytes, gboolean pipeline)
@@ -67,8 +94,9 @@ step_add_memory(StepBuild *b, SimTemplate *t, const char *name, StepKind kind,
     CostTime time = cost_memory(b->cost, kernel, bytes);
     SimWork work = plain_work(time);
     work.kind = step_memory_kind(b, bytes, time.ns);
-    return sim_template_add(t, STEP_SLOT_COMPUTE, work,
-                            step_tag(b, name, kind, time.basis, time.error_frac, pipeline));
+    guint32 tag =
+        kernel_tag(b, name, kind, time, pipeline, step_memory_shape(b, name, kernel, bytes, time));
+    return sim_template_add(t, STEP_SLOT_COMPUTE, work, tag);
 }
 
 /* A collective's work and tag. Links above NICs and ports see what sharing works with, as these do. */
@@ -98,13 +126,14 @@ port_work(StepBuild *b, guint port, NetTime time)
 
 static guint32
 net_tag(StepBuild *b, const char *name, StepKind kind, NetTime time, gboolean pipeline,
-        StepTransfer transfer)
+        StepTransfer transfer, guint shape)
 {
     StepOp op = {.name = name,
                  .kind = kind,
                  .basis = time.time.basis,
                  .error_frac = time.time.error_frac,
-                 .pipeline = !!pipeline};
+                 .pipeline = !!pipeline,
+                 .shape = shape};
     return transfer.ranks > 1 ? step_transfer_tag(b, op, transfer) : step_intern_op(b, &op);
 }
 
@@ -117,7 +146,9 @@ step_add_collective(StepBuild *b, SimTemplate *t, const char *name, StepKind kin
                              net_ring_bytes(op, group.ranks, (double)bytes)};
     SimWork work = port_work(b, port, time);
     work.kind = step_net_kind(b, kind, op, &group, &time);
-    guint index = sim_template_add(t, slot, work, net_tag(b, name, kind, time, pipeline, transfer));
+    guint shape = step_collective_shape(b, name, kind, op, &group, bytes, time.time);
+    guint index =
+        sim_template_add(t, slot, work, net_tag(b, name, kind, time, pipeline, transfer, shape));
     sim_template_join(t, index, SIM_JOIN_ALL, port, FALSE);
     return index;
 }
@@ -192,7 +223,7 @@ copy_time(const ClusterSystem *system, double bytes)
 {
     double ns = 1e9 * bytes / ((double)system->nvlink_Bps * system->nvlink_efficiency) +
                 (double)system->nvlink_latency_ns;
-    return (NetTime){.time = {ns, COST_MODELLED, 0.1},
+    return (NetTime){.time = {ns, COST_MODELLED, 0.1, 0.1},
                      .algorithm = "copy",
                      .protocol = "",
                      .nvlink_bytes = bytes};
@@ -220,7 +251,12 @@ price_collective(StepBuild *b, const StepClass *class, const LlmOp *op, StepPric
     priced->work = port_work(b, priced->port, time);
     priced->work.kind =
         step_net_kind(b, streams[op->stream].kind, op->collective.op, &group, &time);
-    priced->tag = net_tag(b, op->name, streams[op->stream].kind, time, TRUE, transfer);
+    guint shape =
+        op->collective.node_bytes > 0 || copied
+            ? 0
+            : step_collective_shape(b, op->name, streams[op->stream].kind, op->collective.op,
+                                    &group, op->collective.bytes, time.time);
+    priced->tag = net_tag(b, op->name, streams[op->stream].kind, time, TRUE, transfer, shape);
 }
 
 static StepPriced
@@ -240,7 +276,7 @@ price(StepBuild *b, const StepClass *class, const LlmOp *op, StepKind compute_ki
         CostTime time = kernel_time(b, op);
         priced.work = plain_work(time);
         priced.work.kind = step_kernel_kind(b, op, time.ns);
-        priced.tag = step_tag(b, op->name, compute_kind, time.basis, time.error_frac, TRUE);
+        priced.tag = kernel_tag(b, op->name, compute_kind, time, TRUE, step_op_shape(b, op, time));
     }
     return priced;
 }

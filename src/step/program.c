@@ -159,12 +159,40 @@ has_pairs(const Schedule *schedule)
     return FALSE;
 }
 
+static gboolean
+stays_in_nodes(const StepBuild *b)
+{
+    guint stages = b->schedule->n_stages;
+    for (guint c = 0; c < b->classes->len; c++) {
+        const GArray *local = g_array_index(b->classes, StepClass, c).boundary_local;
+        for (guint i = 0; i < local->len; i++)
+            if (i % stages + 1 < stages && !g_array_index(local, gboolean, i))
+                return FALSE;
+    }
+    return TRUE;
+}
+
+/* One tag for all messages: how the time of one is known, over the network if any goes there. */
+static guint32
+message_tag(StepBuild *b)
+{
+    gboolean local = stays_in_nodes(b);
+    gint64 bytes = plan_p2p_bytes(b->plan);
+    CostTime time = net_point_to_point(b->net, local, bytes).time;
+    NetGroup pair = {.ranks = 2, .nodes = local ? 1 : 2, .ranks_per_node = local ? 2 : 1};
+    StepOp op = {.name = "pipeline_message",
+                 .kind = STEP_PP,
+                 .basis = time.basis,
+                 .error_frac = time.error_frac,
+                 .pipeline = TRUE};
+    op.shape = step_collective_shape(b, op.name, STEP_PP, NET_SEND_RECV, &pair, bytes, time);
+    return step_intern_op(b, &op);
+}
+
 void
 step_build_programs(StepBuild *b)
 {
-    /* One tag for all messages: how the time of one over the network is known. */
-    CostTime message = net_point_to_point(b->net, FALSE, plan_p2p_bytes(b->plan)).time;
-    b->wire_tag = step_tag(b, "pipeline_message", STEP_PP, message.basis, message.error_frac, TRUE);
+    b->wire_tag = message_tag(b);
     b->launch_tag = step_tag(b, "kernel_launch", STEP_HOST, COST_MODELLED, 0.3, TRUE);
     b->sync_tag = step_tag(b, "p2p_sync", STEP_HOST, COST_MODELLED, 0.5, TRUE);
     b->read_tag = step_tag(b, "token_count_sync", STEP_HOST, COST_MODELLED, 0.5, TRUE);

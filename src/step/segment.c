@@ -60,13 +60,23 @@ tag_of_run(void *user, const guint32 *tags, const gint64 *durations_ns, guint n)
         add_effect(b, op->effect, &effect);
     }
     StepOp op = *op_of(b, tags[longest]);
+    op.shape = 0;
+    op.part = b->run_parts->len;
+    op.n_parts = n;
     for (guint basis = 0; basis < G_N_ELEMENTS(basis_ns); basis++)
         if (basis_ns[basis] > basis_ns[op.basis])
             op.basis = (CostBasis)basis;
     op.error_frac = sum_ns > 0 ? error_ns / sum_ns : 0;
     op.spread = sum_ns > 0 ? sqrt(squares) / sum_ns : 1;
     op.effect = marked ? step_intern_effect(b, &effect) : 0;
-    return step_intern_op(b, &op);
+    for (guint i = 0; i < n; i++) {
+        StepPartOfRun part = {tags[i], durations_ns[i]};
+        g_array_append_val(b->run_parts, part);
+    }
+    guint32 tag = step_intern_op(b, &op);
+    if (op_of(b, tag)->part != op.part) /* there was one like it */
+        g_array_set_size(b->run_parts, op.part);
+    return tag;
 }
 
 /* --- chains ------------------------------------------------------------------------------------------- */
@@ -118,6 +128,8 @@ tag_of_chain(void *user, const SimLink *links, guint n)
     op = *op_of(b, links[longest].tag);
     op.chain = chain;
     op.n_links = n;
+    op.shape = 0;
+    op.n_parts = 0;
     op.spread = sum_ns > 0 ? sqrt(squares) / sum_ns : 1;
     op.effect = marked ? step_intern_effect(b, &effect) : 0;
     return step_intern_op(b, &op);

@@ -77,6 +77,8 @@ step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const 
         .ops = g_array_new(FALSE, TRUE, sizeof(StepOp)),
         .effects = g_array_new(FALSE, TRUE, sizeof(StepEffect)),
         .transfers = g_array_new(FALSE, TRUE, sizeof(StepTransfer)),
+        .shapes = g_array_new(FALSE, TRUE, sizeof(StepShape)),
+        .run_parts = g_array_new(FALSE, FALSE, sizeof(StepPartOfRun)),
         .fabric = step_fabric_new(plan),
         .fabric_links = g_array_new(FALSE, FALSE, sizeof(StepFabricLink)),
         .chain_links = g_array_new(FALSE, FALSE, sizeof(StepLinkOfChain)),
@@ -91,6 +93,7 @@ step_build_init(StepBuild *b, const Plan *plan, const Schedule *schedule, const 
     g_array_set_clear_func(b->classes, step_class_clear);
     g_array_set_size(b->effects, 1);
     g_array_set_size(b->transfers, 1);
+    g_array_set_size(b->shapes, 1);
 }
 
 void
@@ -99,6 +102,8 @@ step_build_clear(StepBuild *b)
     g_array_unref(b->ops);
     g_array_unref(b->effects);
     g_array_unref(b->transfers);
+    g_array_unref(b->shapes);
+    g_array_unref(b->run_parts);
     g_free(b->in_flight);
     step_interference_clear(b);
     step_memory_log_free(b->memory);

@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 #include "schedule/schedule.h"
 #include "sim/engine.h"
+#include "step/shape.h"
 #include "units/why.h"
 
 typedef enum {
@@ -103,6 +104,8 @@ typedef struct {
     GArray *links;   /* of StepLink, most utilised first */
     double share[3]; /* of compute + communication time on the critical path by CostBasis */
     gint64 error_ns; /* one sigma */
+    gint64 breakdown_error_ns[STEP_N_KINDS]; /* of each part, one sigma; certainty.c has the rule */
+    GArray *shapes; /* of StepShape, the largest share of the critical path first */
     double model_flops, hardware_flops; /* of the whole iteration, all GPUs */
     gint64 memory_limit_bytes, memory_peak_bytes;
     guint memory_peak_stage;

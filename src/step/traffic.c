@@ -6,19 +6,13 @@
 
 #include "step/chain.h"
 
-typedef struct {
-    const SimTemplate *template;
-    guint64 calls;
-} Called;
-
-/* Templates of a program in order of first call, each with how often it is called. */
-static GArray *
-count_calls(const SimProgram *program)
+GArray *
+step_count_calls(const SimProgram *program)
 {
-    GArray *called = g_array_new(FALSE, FALSE, sizeof(Called));
+    GArray *called = g_array_new(FALSE, FALSE, sizeof(StepCalled));
     g_autoptr(GHashTable) places = g_hash_table_new(NULL, NULL); /* template -> index + 1 */
     for (guint i = 0; i < sim_program_n_calls(program); i++) {
-        Called fresh = {sim_program_called(program, i), 0};
+        StepCalled fresh = {sim_program_called(program, i), 0};
         gconstpointer key = fresh.template;
         guint place = GPOINTER_TO_UINT(g_hash_table_lookup(places, key));
         if (place == 0) {
@@ -26,7 +20,7 @@ count_calls(const SimProgram *program)
             place = called->len;
             g_hash_table_insert(places, (gpointer)key, GUINT_TO_POINTER(place));
         }
-        g_array_index(called, Called, place - 1).calls++;
+        g_array_index(called, StepCalled, place - 1).calls++;
     }
     return called;
 }
@@ -53,7 +47,7 @@ add_traffic(GArray *traffic, const StepOp *op, const StepTransfer *transfer, gui
 }
 
 static void
-add_template(const StepBuild *b, GArray *traffic, const Called *called)
+add_template(const StepBuild *b, GArray *traffic, const StepCalled *called)
 {
     double message = (double)plan_p2p_bytes(b->plan);
     StepTransfer wire = {NET_SEND_RECV, 2, message, message};
@@ -82,8 +76,8 @@ step_traffic(const StepBuild *b, guint rank)
     guint class = g_array_index(b->ranks, StepRank, rank).class;
     const StepLowered *lowered = g_ptr_array_index(b->lowered, class);
     GArray *traffic = g_array_new(FALSE, FALSE, sizeof(StepTraffic));
-    g_autoptr(GArray) called = count_calls(lowered->program);
+    g_autoptr(GArray) called = step_count_calls(lowered->program);
     for (guint i = 0; i < called->len; i++)
-        add_template(b, traffic, &g_array_index(called, Called, i));
+        add_template(b, traffic, &g_array_index(called, StepCalled, i));
     return traffic;
 }

@@ -40,7 +40,7 @@ test_rates(void)
         g_assert_cmpfloat_with_epsilon(time.ns, cases[i].us * 1e3, 1e-3 * cases[i].us * 1e3);
         g_assert_cmpint(time.basis, ==, cases[i].basis);
     }
-    CostTime untouched = {7, COST_MODELLED, 0};
+    CostTime untouched = {.ns = 7, .basis = COST_MODELLED};
     g_assert_false(cost_memory_table_time(t, COST_NORM, 1e6, 2000, &untouched));
     g_assert_cmpfloat(untouched.ns, ==, 7);
 }
