@@ -10,10 +10,6 @@
 
 /* Products that would take so long at peak: tiles fill all SMs many times, launches are nothing. */
 #define LARGE_NS 100e3
-/* Traffic that takes no longer than this at the nominal rate is nothing beside a launch. */
-#define SMALL_NS 200.0
-/* A kernel finds in the L2 cache what the call before left there, up to so many times its size. */
-#define CACHED 2
 /* A slow-down's excess below this is none (cost/overlap_table.c). */
 #define LEAST_EXCESS 0.01
 
@@ -206,12 +202,6 @@ calibrate_fit_attention(CalibrateFit *fit, const ClusterSystem *system, const Co
 
 /* --- memory.tsv --------------------------------------------------------------------------------- */
 
-static gboolean
-is_small(const ClusterSystem *system, double bytes)
-{
-    return bytes / (double)system->memory_Bps * 1e9 <= SMALL_NS;
-}
-
 static void
 fit_kernel(CalibrateFit *fit, const ClusterSystem *system, const GArray *rows,
            CostMemoryKernel kernel)
@@ -219,8 +209,7 @@ fit_kernel(CalibrateFit *fit, const ClusterSystem *system, const GArray *rows,
     g_autoptr(GArray) points = points_new();
     for (guint i = 0; i < rows->len; i++) {
         const CalibrateMemoryRow *row = &g_array_index(rows, CalibrateMemoryRow, i);
-        if (row->kernel == kernel &&
-            (row->bytes > CACHED * (double)system->l2_bytes || is_small(system, row->bytes)))
+        if (row->kernel == kernel && calibrate_is_beyond_caches(system, row->bytes))
             add_point(points, row->bytes, row->ns);
     }
     CalibrateLine line;
@@ -248,7 +237,7 @@ fit_floor(CalibrateFit *fit, const ClusterSystem *system, const GArray *rows)
     g_autoptr(GArray) points = points_new();
     for (guint i = 0; i < rows->len; i++) {
         const CalibrateMemoryRow *row = &g_array_index(rows, CalibrateMemoryRow, i);
-        if (is_small(system, row->bytes))
+        if (calibrate_is_small(system, row->bytes))
             add_point(points, 1, row->ns);
     }
     CalibrateLine line;

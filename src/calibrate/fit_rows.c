@@ -6,6 +6,11 @@
 #include "cost/cells.h"
 #include "cost/gemm_table.h"
 
+/* Traffic that takes no longer than this at the nominal rate is nothing beside a launch. */
+#define SMALL_NS 200.0
+/* A kernel finds in the L2 cache what the call before left there, up to so many times its size. */
+#define CACHED 2
+
 static gboolean
 find_columns(const ConfTable *table, const char *const *names, guint n, guint *ret, GError **error)
 {
@@ -163,6 +168,18 @@ calibrate_collective_rows(const ConfTable *table, GError **error)
         g_array_append_val(rows, row);
     }
     return g_steal_pointer(&rows);
+}
+
+gboolean
+calibrate_is_small(const ClusterSystem *system, double bytes)
+{
+    return bytes / (double)system->memory_Bps * 1e9 <= SMALL_NS;
+}
+
+gboolean
+calibrate_is_beyond_caches(const ClusterSystem *system, double bytes)
+{
+    return bytes > CACHED * (double)system->l2_bytes || calibrate_is_small(system, bytes);
 }
 
 static const char *

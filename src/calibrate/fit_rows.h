@@ -42,5 +42,9 @@ GArray *calibrate_memory_rows(const ConfTable *table, GError **error);
 GArray *calibrate_collective_rows(const ConfTable *table, GError **error);
 GArray *calibrate_overlap_rows(const ClusterSystem *system, const ConfTable *table, GError **error);
 
+/* Bytes whose traffic is nothing beside a launch; and more than what the L2 cache may hold of the call before, or so
+ * few. What lies between says nothing of HBM. */
+gboolean calibrate_is_small(const ClusterSystem *system, double bytes);
+gboolean calibrate_is_beyond_caches(const ClusterSystem *system, double bytes);
 /* Bytes that traffic of a kind sends from each GPU in a second where rows do not say it. */
 double calibrate_usual_rate_Bps(const ClusterSystem *system, CostTraffic traffic);

@@ -5,6 +5,7 @@ libdtsim_a_SOURCES += %D%/axis.c
 libdtsim_a_SOURCES += %D%/calibrate.c %D%/calibrate.h
 libdtsim_a_SOURCES += %D%/calibrate_fit.c
 libdtsim_a_SOURCES += %D%/calibrate_import.c
+libdtsim_a_SOURCES += %D%/calibrate_plot.c
 libdtsim_a_SOURCES += %D%/candidates.c %D%/candidates.h
 libdtsim_a_SOURCES += %D%/case.c %D%/case.h
 libdtsim_a_SOURCES += %D%/collective.c

@@ -1,5 +1,6 @@
 ## Sources of the layer report.
 libdtsim_a_SOURCES += %D%/advice.c %D%/advice.h
+libdtsim_a_SOURCES += %D%/calibration.c %D%/calibration.h
 libdtsim_a_SOURCES += %D%/collective.c %D%/collective.h
 libdtsim_a_SOURCES += %D%/explain.c
 libdtsim_a_SOURCES += %D%/fitted.c %D%/fitted.h
@@ -14,7 +15,7 @@ libdtsim_a_SOURCES += %D%/model.c %D%/model.h
 libdtsim_a_SOURCES += %D%/network.c %D%/network.h
 libdtsim_a_SOURCES += %D%/number.c %D%/number.h
 libdtsim_a_SOURCES += %D%/pipeline.c
-libdtsim_a_SOURCES += %D%/plot.c
+libdtsim_a_SOURCES += %D%/plot.c %D%/picture.h
 libdtsim_a_SOURCES += %D%/profile.c %D%/profile.h
 libdtsim_a_SOURCES += %D%/ratio.c
 libdtsim_a_SOURCES += %D%/reasons.c

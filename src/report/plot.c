@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "report/gantt.h"
+#include "report/picture.h"
 
 #include "conf/complaint.h"
 #include "conf/datadir.h"
@@ -49,14 +50,15 @@ temporary(const char *path, GError **error)
     return g_close(fd, error) ? g_steal_pointer(&name) : NULL;
 }
 
+/* `who`: what stands before a complaint, "--plot: ". */
 static gboolean
-gnuplot(const char *script, const char *data, const char *picture, const char *format,
-        const char *title, GError **error)
+gnuplot(const char *who, const char *script, const char *data, const char *picture,
+        const char *format, const char *title, GError **error)
 {
     g_autofree char *program = g_find_program_in_path("gnuplot");
     if (program == NULL) {
-        g_set_error_literal(error, CONF_ERROR, CONF_ERROR_MISSING,
-                            "--plot: gnuplot is not installed; install it, or leave --plot out");
+        g_set_error(error, CONF_ERROR, CONF_ERROR_MISSING,
+                    "%sgnuplot is not installed; install it, or do without the picture", who);
         return FALSE;
     }
     g_autoptr(GSubprocess) process =
@@ -70,33 +72,37 @@ gnuplot(const char *script, const char *data, const char *picture, const char *f
     GStatBuf st;
     if (g_subprocess_get_successful(process) && g_stat(picture, &st) == 0 && st.st_size > 0)
         return TRUE;
-    g_set_error(error, CONF_ERROR, CONF_ERROR_IO, "--plot: gnuplot failed on %s: %s", script,
+    g_set_error(error, CONF_ERROR, CONF_ERROR_IO, "%sgnuplot failed on %s: %s", who, script,
                 complaint != NULL ? g_strstrip(complaint) : "no picture");
     return FALSE;
 }
 
-gboolean
-report_plot(const char *script, const GString *data, const char *title, const char *path,
-            GError **error)
+char *
+report_plot_script(const char *who, const char *script, GError **error)
 {
-    const char *format;
-    if (!report_plot_format(path, &format, error))
-        return FALSE;
     g_autofree char *relative = g_build_filename("plots", script, NULL);
-    g_autofree char *script_path = conf_datadir_find(relative);
-    if (script_path == NULL) {
+    char *path = conf_datadir_find(relative);
+    if (path == NULL)
         g_set_error(error, CONF_ERROR, CONF_ERROR_MISSING,
-                    "--plot: %s is not installed; set DTSIM_DATA to the folder that holds plots/",
+                    "%s%s is not installed; set DTSIM_DATA to the folder that holds plots/", who,
                     relative);
+    return path;
+}
+
+gboolean
+report_plot_as(const ReportPicture *wish, const GString *data, const char *title, GError **error)
+{
+    const char *path = wish->path;
+    g_autofree char *script_path = report_plot_script(wish->who, wish->script, error);
+    if (script_path == NULL)
         return FALSE;
-    }
     g_autofree char *picture = temporary(path, error);
     if (picture == NULL)
         return FALSE;
     g_autofree char *data_path = temporary("", error);
     gboolean ok = data_path != NULL &&
                   g_file_set_contents(data_path, data->str, (gssize)data->len, error) &&
-                  gnuplot(script_path, data_path, picture, format, title, error);
+                  gnuplot(wish->who, script_path, data_path, picture, wish->format, title, error);
     if (ok && g_rename(picture, path) != 0) {
         g_set_error(error, CONF_ERROR, CONF_ERROR_IO, "%s: %s; write a path that can be written",
                     path, g_strerror(errno));
@@ -107,4 +113,13 @@ report_plot(const char *script, const GString *data, const char *title, const ch
     if (data_path != NULL)
         g_unlink(data_path);
     return ok;
+}
+
+gboolean
+report_plot(const char *script, const GString *data, const char *title, const char *path,
+            GError **error)
+{
+    ReportPicture wish = {"--plot: ", script, path, NULL};
+    return report_plot_format(path, &wish.format, error) &&
+           report_plot_as(&wish, data, title, error);
 }
