@@ -73,7 +73,7 @@ listen_on(int family, int port, int *ret_port)
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     socklen_t size = family == AF_INET6 ? sizeof six : sizeof four;
     void *address = family == AF_INET6 ? (void *)&six : (void *)&four;
-    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -103,6 +103,7 @@ calib_channel_listen(int port, int *ret_port, CalibError *error)
     return fd;
 }
 
+/* One that has come may be gone again by now: the listener does not block, what is accepted does. */
 int
 calib_channel_accept(int listener, double limit_s)
 {
@@ -172,6 +173,12 @@ calib_channel_send(int channel, CalibFrameKind kind, CalibStatus status, const v
 {
     const CalibFrame frame = {MAGIC, kind, (int32_t)status, (uint32_t)size};
     return send_all(channel, &frame, sizeof frame) && send_all(channel, data, size);
+}
+
+bool
+calib_channel_wait(int channel, double limit_s)
+{
+    return wait_for(channel, POLLIN, limit_s, now_s());
 }
 
 static CalibReceived

@@ -31,6 +31,8 @@ int calib_channel_accept(int listener, double limit_s); /* -1: no one came */
 int calib_channel_connect(const char *host, int port, double limit_s);
 bool calib_channel_send(int channel, CalibFrameKind kind, CalibStatus status, const void *data,
                         size_t size);
+/* True: a message or the end has come. */
+bool calib_channel_wait(int channel, double limit_s);
 /* A message in two parts. A limit below 0: as long as it takes. */
 CalibReceived calib_channel_receive_frame(int channel, double limit_s, CalibFrame *ret);
 CalibReceived calib_channel_receive_data(int channel, double limit_s, void *data, size_t size);

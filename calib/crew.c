@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How often rank 0 looks at all ranks while it waits for one. */
+#define LOOK_S 0.1
+
 typedef struct {
     CalibError error;
     uint32_t n;
@@ -187,12 +190,27 @@ take_vote(CalibCrew *crew, int rank, Vote *worst, CalibStatus status)
     return (CalibStatus)frame.status;
 }
 
-/* A failure is told at once: others may wait for the rank that has it. */
+/* False: this rank is late, or any has failed or is lost meanwhile. */
+static bool
+wait_for_vote(CalibCrew *crew, int rank, CalibError *error)
+{
+    for (double waited_s = 0; waited_s < crew->limits.answer_s; waited_s += LOOK_S) {
+        if (calib_channel_wait(crew->channels[rank], LOOK_S))
+            return true;
+        if (!calib_crew_is_whole(crew, error))
+            return false;
+    }
+    late(crew, error, rank);
+    return false;
+}
+
+/* A failure is told at once: the ranks whose votes are still to come may wait for the one that has it, in NCCL. */
 static CalibStatus
 collect(CalibCrew *crew, CalibStatus status, Vote *worst)
 {
     for (int rank = 1; rank < crew->world && status != CALIB_FAILED; rank++)
-        status = take_vote(crew, rank, worst, status);
+        status = wait_for_vote(crew, rank, &worst->error) ? take_vote(crew, rank, worst, status)
+                                                          : CALIB_FAILED;
     send_verdict(crew, status, worst);
     return status;
 }

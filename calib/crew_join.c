@@ -85,9 +85,27 @@ judge(const CalibCrew *crew, const Hello *hello)
     return NULL;
 }
 
+/* One that rank 0 was too slow for has closed its channel, and comes again. Returns how many are in. */
+static int
+forget_the_gone(CalibCrew *crew)
+{
+    int joined = 1;
+    for (int rank = 1; rank < crew->world; rank++) {
+        CalibFrame frame;
+        char none;
+        if (crew->channels[rank] >= 0 &&
+            calib_channel_peek(crew->channels[rank], &frame, &none, 0) == CALIB_GONE) {
+            close(crew->channels[rank]);
+            crew->channels[rank] = -1;
+        }
+        joined += crew->channels[rank] >= 0;
+    }
+    return joined;
+}
+
 /* One that comes wrongly to this run ends it: the rank that it should have had would not come. */
 static CalibStatus
-welcome(CalibCrew *crew, int channel, const char *run, int *ret_joined, CalibError *error)
+welcome(CalibCrew *crew, int channel, const char *run, CalibError *error)
 {
     Hello hello;
     CalibFrame frame;
@@ -97,6 +115,7 @@ welcome(CalibCrew *crew, int channel, const char *run, int *ret_joined, CalibErr
         return CALIB_OK;
     }
     CalibError reply = {{0}};
+    forget_the_gone(crew);
     const char *wrong = hello.rank >= 0 ? judge(crew, &hello) : NULL;
     if (wrong != NULL)
         snprintf(reply.text, sizeof reply.text, "rank %d: %s", hello.rank, wrong);
@@ -104,7 +123,6 @@ welcome(CalibCrew *crew, int channel, const char *run, int *ret_joined, CalibErr
                        &reply, sizeof reply);
     if (wrong == NULL && hello.rank > 0) {
         crew->channels[hello.rank] = channel;
-        ++*ret_joined;
         return CALIB_OK;
     }
     close(channel);
@@ -135,12 +153,12 @@ static CalibStatus
 wait_for_all(CalibCrew *crew, int listener, const char *run, CalibError *error)
 {
     double begin = now_s();
-    for (int joined = 1; joined < crew->world;) {
+    while (forget_the_gone(crew) < crew->world) {
         double left = crew->limits.join_s - (now_s() - begin);
         int channel = left > 0 ? calib_channel_accept(listener, left) : -1;
         if (channel < 0 && now_s() - begin >= crew->limits.join_s)
             return complain_of_absent(crew, error);
-        if (channel >= 0 && welcome(crew, channel, run, &joined, error) != CALIB_OK)
+        if (channel >= 0 && welcome(crew, channel, run, error) != CALIB_OK)
             return CALIB_FAILED;
     }
     return CALIB_OK;

@@ -155,6 +155,9 @@ static void
 close_state(void *data)
 {
     State *s = data;
+#ifdef CALIB_NCCL
+    calib_team_give_up(s->team);
+#endif
     drop_work(s);
 #ifdef CALIB_NCCL
     calib_team_close(s->team);

@@ -18,7 +18,7 @@ describe_gpu(CalibGpu *gpu, CalibMachine *m, CalibError *error)
 {
     struct cudaDeviceProp properties;
     size_t free_bytes, all_bytes;
-    int clock_khz = 0, memory_clock_khz = 0, gpudirect = 0;
+    int clock_khz = 0, memory_clock_khz = 0, direct = 1;
     CALIB_CUDA(gpu, cudaGetDeviceProperties(&properties, gpu->device));
     snprintf(m->gpu_name, sizeof m->gpu_name, "%.*s", (int)sizeof m->gpu_name - 1, properties.name);
     m->compute_capability = gpu->compute_capability;
@@ -27,11 +27,11 @@ describe_gpu(CalibGpu *gpu, CalibMachine *m, CalibError *error)
     /* newer runtimes have no such fields in the properties, and drivers may not tell */
     cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, gpu->device);
     cudaDeviceGetAttribute(&memory_clock_khz, cudaDevAttrMemoryClockRate, gpu->device);
-    cudaDeviceGetAttribute(&gpudirect, cudaDevAttrGPUDirectRDMASupported, gpu->device);
+    cudaDeviceGetAttribute(&direct, cudaDevAttrGPUDirectRDMASupported, gpu->device);
     cudaGetLastError();
     m->clock_khz = clock_khz;
     m->memory_clock_khz = memory_clock_khz;
-    m->gpudirect = gpudirect != 0;
+    m->nic_through_host = direct == 0;
     CALIB_CUDA(gpu, cudaDeviceGetAttribute(&m->memory_bus_bits, cudaDevAttrGlobalMemoryBusWidth,
                                            gpu->device));
     CALIB_CUDA(gpu, cudaMemGetInfo(&free_bytes, &all_bytes));

@@ -20,6 +20,8 @@
 /* A sample of the slowest: 8 GB through one network card of 1 GB/s, some times. */
 #define STEP_S 300
 #define GRACE_S 2
+/* Of a process that has failed, to give back what it has. */
+#define END_S 20
 #define MOST_PROCESSES 65536
 
 struct CalibTeam {
@@ -440,15 +442,23 @@ close_gpus(CalibTeam *team)
     free(team->others);
 }
 
+/* Nothing is waited for on a GPU on which a collective hangs. What was to be said has been. */
+void
+calib_team_give_up(CalibTeam *team)
+{
+    if (team == NULL || !team->failed)
+        return;
+    fflush(NULL);
+    if (team->watch != NULL && calib_watch_is_stuck(team->watch))
+        _exit(1);
+    calib_watch_end_after(END_S, 1);
+}
+
 void
 calib_team_close(CalibTeam *team)
 {
     if (team == NULL)
         return;
-    if (team->watch != NULL && calib_watch_is_stuck(team->watch)) {
-        fflush(NULL);
-        _exit(1);
-    }
     calib_watch_free(team->watch);
     if (team->groups.seats != NULL) {
         drop_works(team);

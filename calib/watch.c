@@ -3,11 +3,13 @@
 
 #include "calib/watch.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LOOK_NS 50000000
 
@@ -18,7 +20,7 @@ struct CalibWatch {
     pthread_cond_t changed;
     CalibJob job; /* NULL: nothing to do */
     void *data;
-    bool over, stuck;
+    bool over, stuck, stopping;
     CalibStatus status;
     CalibError error;
 };
@@ -64,12 +66,12 @@ work(void *data)
 
 /* Signals are for the caller's thread. */
 static bool
-start(CalibWatch *w)
+start(pthread_t *ret, void *(*run)(void *), void *data)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&w->thread, NULL, work, w);
+    int code = pthread_create(ret, NULL, run, data);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return code == 0;
 }
@@ -87,7 +89,7 @@ calib_watch_new(const CalibWatchSpec *spec)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&w->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    if (start(w))
+    if (start(&w->thread, work, w))
         return w;
     free(w);
     return NULL;
@@ -152,15 +154,32 @@ wait_while_well(CalibWatch *w, CalibError *error)
     return true;
 }
 
+static void *
+call_stop(void *data)
+{
+    CalibWatch *w = data;
+    w->spec.stop(w->spec.data);
+    pthread_mutex_lock(&w->mutex);
+    w->stopping = false;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->mutex);
+    return NULL;
+}
+
+/* What hangs may keep `stop` from returning, too. */
 static void
 stop(CalibWatch *w)
 {
+    pthread_t thread;
     if (wait_until_over(w, w->spec.grace_s))
         return;
-    pthread_mutex_unlock(&w->mutex);
-    w->spec.stop(w->spec.data);
-    pthread_mutex_lock(&w->mutex);
-    w->stuck = !wait_until_over(w, w->spec.grace_s);
+    w->stopping = start(&thread, call_stop, w);
+    if (w->stopping)
+        pthread_detach(thread);
+    struct timespec begin = now();
+    while ((w->job != NULL || w->stopping) && seconds_since(&begin) < w->spec.grace_s)
+        wait_a_moment(w);
+    w->stuck = w->job != NULL || w->stopping;
 }
 
 CalibStatus
@@ -188,4 +207,36 @@ bool
 calib_watch_is_stuck(const CalibWatch *w)
 {
     return w->stuck;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    double limit_s;
+    int status;
+} End;
+
+static void *
+wait_and_end(void *data)
+{
+    End end = *(End *)data;
+    free(data);
+    struct timespec begin = now();
+    for (double left; (left = end.limit_s - seconds_since(&begin)) > 0;)
+        nanosleep(&(struct timespec){(time_t)left, (long)(1e9 * (left - floor(left)))}, NULL);
+    _exit(end.status);
+}
+
+void
+calib_watch_end_after(double limit_s, int status)
+{
+    pthread_t thread;
+    End *end = malloc(sizeof *end);
+    if (end == NULL)
+        abort();
+    *end = (End){limit_s, status};
+    if (start(&thread, wait_and_end, end))
+        pthread_detach(thread);
+    else
+        free(end);
 }

@@ -23,3 +23,6 @@ void calib_watch_free(CalibWatch *watch);
  * touch `data`, and no other job can be run. */
 CalibStatus calib_watch_run(CalibWatch *watch, CalibJob job, void *data, CalibError *error);
 bool calib_watch_is_stuck(const CalibWatch *watch);
+/* Ends the process with this status unless it has ended by itself by then: a driver may wait without limit for a GPU that
+ * does not answer. */
+void calib_watch_end_after(double limit_s, int status);

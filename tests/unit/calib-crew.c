@@ -195,6 +195,75 @@ test_failure(void)
     room_clear(&room);
 }
 
+/* Rank 0 waits for rank 1, which waits for rank 2 in a collective; rank 2 dies. Rank 0 must not wait for its limit. */
+static int
+play_chain(const Room *room, int rank)
+{
+    CalibCrew *crew;
+    CalibError error = {{0}};
+    if (join(room, rank, 3, 20, &crew, &error) != CALIB_OK)
+        return JOIN_FAILED;
+    if (calib_crew_agree(crew, CALIB_OK, NULL, 0, &error) != CALIB_OK)
+        return WRONG;
+    if (rank == 2) {
+        pause_ms(200);
+        _exit(DONE);
+    }
+    for (int i = 0; rank == 1 && calib_crew_is_whole(crew, &error); i++) {
+        if (i == 200)
+            return WRONG;
+        pause_ms(50);
+    }
+    CalibStatus status =
+        calib_crew_agree(crew, rank == 1 ? CALIB_FAILED : CALIB_OK, NULL, 0, &error);
+    calib_crew_free(crew);
+    return status == CALIB_FAILED && strncmp(error.text, "rank 2 is lost", 14) == 0 ? LOST : WRONG;
+}
+
+static void
+test_chain(void)
+{
+    Room room = room_new();
+    int statuses[3];
+    play_all(&room, 3, play_chain, statuses);
+    g_assert_cmpint(statuses[0], ==, LOST);
+    g_assert_cmpint(statuses[1], ==, LOST);
+    g_assert_cmpint(statuses[2], ==, DONE);
+    room_clear(&room);
+}
+
+/* Rank 1 gives up, and comes again before rank 2 has come at all. */
+static int
+play_again(const Room *room, int rank)
+{
+    CalibCrew *crew;
+    CalibError error = {{0}};
+    if (rank == 2)
+        pause_ms(700);
+    if (join(room, rank, 3, 20, &crew, &error) != CALIB_OK)
+        return JOIN_FAILED;
+    if (rank == 1) {
+        calib_crew_free(crew);
+        pause_ms(200);
+        if (join(room, rank, 3, 20, &crew, &error) != CALIB_OK)
+            return JOIN_FAILED;
+    }
+    CalibStatus status = calib_crew_agree(crew, CALIB_OK, NULL, 0, &error);
+    calib_crew_free(crew);
+    return status == CALIB_OK ? DONE : WRONG;
+}
+
+static void
+test_again(void)
+{
+    Room room = room_new();
+    int statuses[3];
+    play_all(&room, 3, play_again, statuses);
+    for (int rank = 0; rank < 3; rank++)
+        g_assert_cmpint(statuses[rank], ==, DONE);
+    room_clear(&room);
+}
+
 /* --- who does not come, or comes wrongly ------------------------------------------------------ */
 
 static void
@@ -290,7 +359,7 @@ test_files(void)
 /* --- watch ------------------------------------------------------------------------------------ */
 
 typedef struct {
-    gint trouble, stopped, hangs_for_good;
+    gint trouble, stopped, hangs_for_good, stop_hangs;
 } Watched;
 
 static bool
@@ -304,7 +373,10 @@ is_well(void *data, CalibError *error)
 static void
 stop(void *data)
 {
-    g_atomic_int_set(&((Watched *)data)->stopped, 1);
+    Watched *w = data;
+    while (g_atomic_int_get(&w->stop_hangs))
+        pause_ms(5);
+    g_atomic_int_set(&w->stopped, 1);
 }
 
 static CalibStatus
@@ -348,6 +420,35 @@ test_watch(void)
     calib_watch_free(watch);
 }
 
+/* Aborting what hangs may hang, too. */
+static void
+test_stop_hangs(void)
+{
+    static Watched w = {.trouble = 1, .stop_hangs = 1};
+    CalibError error = {{0}};
+    const CalibWatchSpec spec = {0.2, 0.1, is_well, stop, &w};
+    CalibWatch *watch = calib_watch_new(&spec);
+    g_assert_cmpint(calib_watch_run(watch, hang, &w, &error), ==, CALIB_FAILED);
+    g_assert_cmpstr(error.text, ==, "seen");
+    g_assert_true(calib_watch_is_stuck(watch));
+    g_atomic_int_set(&w.stop_hangs, 0);
+    calib_watch_free(watch);
+}
+
+static void
+test_end(void)
+{
+    if (g_test_subprocess()) {
+        calib_watch_end_after(0.1, 7);
+        pause_ms(20000);
+        exit(0);
+    }
+    gint64 begin = g_get_monotonic_time();
+    g_test_trap_subprocess(NULL, 0, 0);
+    g_assert_cmpint(g_get_monotonic_time() - begin, <, 15000000);
+    g_test_trap_assert_failed();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -355,10 +456,14 @@ main(int argc, char **argv)
     g_test_summary("processes find each other or say who is missing; one that fails ends all");
     g_test_add_func("/calib/crew/one-late-and-a-stale-file", test_well);
     g_test_add_func("/calib/crew/one-dies", test_death);
+    g_test_add_func("/calib/crew/one-dies-that-another-waits-for", test_chain);
+    g_test_add_func("/calib/crew/one-comes-again", test_again);
     g_test_add_func("/calib/crew/one-fails", test_failure);
     g_test_add_func("/calib/crew/who-does-not-come", test_absent);
     g_test_add_func("/calib/crew/who-comes-wrongly", test_wrong);
     g_test_add_func("/calib/rendezvous/cut-files", test_files);
     g_test_add_func("/calib/watch/what-hangs-is-stopped", test_watch);
+    g_test_add_func("/calib/watch/what-stops-it-may-hang", test_stop_hangs);
+    g_test_add_func("/calib/watch/an-end-is-set", test_end);
     return g_test_run();
 }
