@@ -1,29 +1,34 @@
 ## The calibrator. Its core is a library that the tests link everywhere; the program is built where there is CUDA.
 noinst_LIBRARIES += libcalib.a
-libcalib_a_SOURCES = %D%/backend.h %D%/case.c %D%/case.h %D%/case_size.c %D%/channel.c %D%/channel.h \
-	%D%/command.c %D%/command.h %D%/crew.c %D%/crew.h %D%/crew_join.c %D%/crew_join.h \
-	%D%/derive.c %D%/derive.h %D%/dry_run.c %D%/dry_run.h %D%/file.c %D%/file.h %D%/follow.c %D%/follow.h \
-	%D%/grow.h %D%/head.c %D%/head.h %D%/host.c %D%/host.h %D%/interrupt.c %D%/interrupt.h %D%/launch.c %D%/launch.h %D%/measure.c %D%/measure.h \
-	%D%/narrow.c %D%/narrow.h %D%/nominal.c %D%/nominal.h %D%/options.c %D%/options.h %D%/plan.c %D%/plan.h %D%/progress.c \
-	%D%/progress.h %D%/refine.c %D%/refine.h %D%/refine_gemm.c %D%/refine_gemm.h %D%/rendezvous.c \
-	%D%/rendezvous.h %D%/roofline.c %D%/row.c %D%/row.h %D%/seats.c %D%/seats.h %D%/session.c %D%/session.h %D%/shapes.c %D%/shapes.h %D%/statistics.c \
-	%D%/statistics.h %D%/store.c %D%/store.h %D%/surface.c %D%/surface.h %D%/sweep.h \
-	%D%/sweep_attention.c %D%/sweep_collective.c %D%/sweep_gemm.c %D%/sweep_memory.c \
-	%D%/sweep_overlap.c %D%/system.c %D%/system.h %D%/table_attention.c %D%/table_collective.c \
-	%D%/table_gemm.c %D%/table_memory.c %D%/table_overlap.c %D%/tables.h %D%/watch.c %D%/watch.h
+libcalib_a_SOURCES = %D%/backend.h %D%/case.c %D%/case.h %D%/case_size.c %D%/channel.c \
+	%D%/channel.h %D%/command.c %D%/command.h %D%/crew.c %D%/crew.h %D%/crew_join.c \
+	%D%/crew_join.h %D%/derive.c %D%/derive.h %D%/dry_run.c %D%/dry_run.h %D%/file.c \
+	%D%/file.h %D%/follow.c %D%/follow.h %D%/grow.h %D%/head.c %D%/head.h %D%/host.c \
+	%D%/host.h %D%/interrupt.c %D%/interrupt.h %D%/launch.c %D%/launch.h %D%/measure.c \
+	%D%/measure.h %D%/narrow.c %D%/narrow.h %D%/nominal.c %D%/nominal.h %D%/options.c \
+	%D%/options.h %D%/plan.c %D%/plan.h %D%/progress.c %D%/progress.h %D%/refine.c \
+	%D%/refine.h %D%/refine_gemm.c %D%/refine_gemm.h %D%/rendezvous.c %D%/rendezvous.h \
+	%D%/roofline.c %D%/row.c %D%/row.h %D%/seats.c %D%/seats.h %D%/session.c %D%/session.h \
+	%D%/shapes.c %D%/shapes.h %D%/statistics.c %D%/statistics.h %D%/store.c %D%/store.h \
+	%D%/surface.c %D%/surface.h %D%/sweep.h %D%/sweep_attention.c %D%/sweep_collective.c \
+	%D%/sweep_gemm.c %D%/sweep_memory.c %D%/sweep_overlap.c %D%/system.c %D%/system.h \
+	%D%/table_attention.c %D%/table_collective.c %D%/table_gemm.c %D%/table_memory.c \
+	%D%/table_overlap.c %D%/tables.h %D%/watch.c %D%/watch.h
 EXTRA_DIST += %D%/README.md %D%/backend_none.c %D%/calib.mk %D%/dtsim-calibrate.1 %D%/gencode.sh \
 	%D%/kernels.cu %D%/kernels.h %D%/on-device.sh %D%/slurm.sbatch
 
 if HAVE_CUDA
 bin_PROGRAMS += dtsim-calibrate
-dtsim_calibrate_SOURCES = %D%/main.c %D%/cuda_attention.c %D%/cuda_attention_graph.c \
-	%D%/cuda_attention_graph.h %D%/cuda_backend.c %D%/cuda_copy.c %D%/cuda_cudnn.c %D%/cuda_cudnn.h \
-	%D%/cuda_error.c %D%/cuda_error.h %D%/cuda_fused.c %D%/cuda_fused.h %D%/cuda_gemm.c \
-	%D%/cuda_gpu.c %D%/cuda_gpu.h %D%/cuda_graph.c %D%/cuda_graph.h %D%/cuda_machine.c \
-	%D%/cuda_machine.h %D%/cuda_memory.c %D%/cuda_nvml.c %D%/cuda_nvml.h %D%/cuda_overlap.c %D%/cuda_product.c \
-	%D%/cuda_product.h %D%/cuda_timing.c %D%/cuda_timing.h %D%/cuda_traffic.c \
-	%D%/cuda_traffic.h %D%/cuda_work.h %D%/nccl_error.c %D%/nccl_error.h %D%/nccl_groups.c %D%/nccl_groups.h \
-	%D%/nccl_mpi.c %D%/nccl_mpi.h %D%/nccl_team.c %D%/nccl_team.h %D%/nccl_traffic.c %D%/nccl_traffic.h
+man1_MANS = %D%/dtsim-calibrate.1
+dtsim_calibrate_SOURCES = %D%/cuda_attention.c %D%/cuda_attention_graph.c \
+	%D%/cuda_attention_graph.h %D%/cuda_backend.c %D%/cuda_copy.c %D%/cuda_cudnn.c \
+	%D%/cuda_cudnn.h %D%/cuda_error.c %D%/cuda_error.h %D%/cuda_fused.c %D%/cuda_fused.h \
+	%D%/cuda_gemm.c %D%/cuda_gpu.c %D%/cuda_gpu.h %D%/cuda_graph.c %D%/cuda_graph.h \
+	%D%/cuda_machine.c %D%/cuda_machine.h %D%/cuda_memory.c %D%/cuda_nvml.c %D%/cuda_nvml.h \
+	%D%/cuda_overlap.c %D%/cuda_product.c %D%/cuda_product.h %D%/cuda_timing.c \
+	%D%/cuda_timing.h %D%/cuda_traffic.c %D%/cuda_traffic.h %D%/cuda_work.h %D%/main.c \
+	%D%/nccl_error.c %D%/nccl_error.h %D%/nccl_groups.c %D%/nccl_groups.h %D%/nccl_mpi.c \
+	%D%/nccl_mpi.h %D%/nccl_team.c %D%/nccl_team.h %D%/nccl_traffic.c %D%/nccl_traffic.h
 dtsim_calibrate_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DCALIB_NCCL
 dtsim_calibrate_LDFLAGS = $(AM_LDFLAGS) $(CUDA_LDFLAGS)
 dtsim_calibrate_LDADD = libcalib.a $(CUDA_LIBS) -ldl -lpthread -lm
