@@ -24,11 +24,12 @@ struct CostAttentionTable {
 };
 
 static void
-coordinates(const CostAttention *a, double x[3])
+coordinates(const CostAttention *a, double x[COST_SURFACE_AXES])
 {
     x[0] = (log2((double)a->seq_q) + log2((double)a->seq_kv)) / 2;
     x[1] = log2((double)(a->head_dim + (a->v_dim > 0 ? a->v_dim : a->head_dim)) / 2);
     x[2] = 0;
+    x[3] = 0;
 }
 
 typedef struct {
@@ -84,7 +85,7 @@ read_row(CostAttentionTable *table, const ClusterSystem *system, const ConfTable
             return FALSE;
         row.attention.backward = pass == 1;
         g_array_append_val(table->rows, row);
-        double x[3];
+        double x[COST_SURFACE_AXES];
         coordinates(&row.attention, x);
         double y = log(cost_attention_roofline_ns(system, &row.attention) / row.ns);
         cost_surface_add(table->surfaces[pass][row.attention.causal], x, y);
@@ -165,7 +166,7 @@ cost_attention_table_log_efficiency(const CostAttentionTable *t, const CostAtten
     gboolean has_own = cost_surface_n_points(surface) > 0;
     if (!has_own && !cost_surface_n_points(other))
         return FALSE;
-    double x[3];
+    double x[COST_SURFACE_AXES];
     coordinates(a, x);
     *ret = cost_surface_at(has_own ? surface : other, x);
     *ret_other_mask = !has_own;

@@ -1,6 +1,6 @@
 /* Time of a GEMM: a measured row, else roofline over interpolated efficiency.
  *
- *   time = roofline(shape) / efficiency(shape) x pass x misalignment, at least the kernel floor
+ *   time = reference(shape) / efficiency(shape) x pass x misalignment, at least the kernel floor
  * The efficiency comes from rows of the dtype; fp16 and bf16 share theirs, as they run at one rate
  * on the same units.
  * A dtype without enough rows borrows the efficiency of another at its own peak: modelled.
@@ -89,11 +89,10 @@ change_since_measured(const CostBook *book, const CostGemm *g)
 static CostTime
 estimate(const CostBook *book, const CostGemm *g)
 {
-    double roofline = cost_gemm_roofline_ns(book->system, g);
     ClusterDtype source;
     if (!choose_table(book, g->dtype, &source))
-        return (CostTime){roofline / EFFICIENCY_GUESSED, COST_MODELLED, ERROR_GUESSED,
-                          ERROR_GUESSED};
+        return (CostTime){cost_gemm_roofline_ns(book->system, g) / EFFICIENCY_GUESSED,
+                          COST_MODELLED, ERROR_GUESSED, ERROR_GUESSED};
     const CostGemmTable *table = book->gemm[source];
     CostEstimate at = cost_gemm_table_log_efficiency(table, g);
     double spread = 0, factor = cost_gemm_table_pass_factor(table, g->pass, &spread);
@@ -104,7 +103,11 @@ estimate(const CostBook *book, const CostGemm *g)
         common = ERROR_BORROWED;
         modelled = TRUE;
     }
-    return (CostTime){roofline / exp(at.y) * factor, modelled ? COST_MODELLED : COST_INTERPOLATED,
+    double ns = cost_gemm_reference_ns(book->system, g) / exp(at.y);
+    /* Rows are of single GEMMs, and small ones may come out of a cache: all of a batch does not. */
+    if (g->batch > 1)
+        ns = MAX(ns, cost_gemm_roofline_ns(book->system, g));
+    return (CostTime){ns * factor, modelled ? COST_MODELLED : COST_INTERPOLATED,
                       sqrt(variance + common * common), common};
 }
 

@@ -1,8 +1,8 @@
 /* Efficiency of GEMMs between measured shapes.
  *
  * A shape is a point (log2 of the larger of m and n, log2 of the smaller, log2 k): C and its
- * transpose run alike.
- * The surface over these points is log(roofline / measured time). */
+ * transpose run nearly alike, so that shapes of the same orientation count as nearer.
+ * The surface over these points is log(reference / measured time). */
 #include "config.h"
 
 #include "cost/gemm_table.h"
@@ -20,6 +20,9 @@
  * fast (pytorch/ao issue 2377, on H100). Where no backward rows say it. */
 #define FP8_BACKWARD 1.15
 #define FP8_BACKWARD_SPREAD 0.05
+
+/* Doublings of m over n beyond which a matrix is no more of one orientation. */
+#define SLIM 3.0
 
 typedef struct {
     CostGemmPass pass;
@@ -51,18 +54,19 @@ gemm_of(const Row *row, ClusterDtype dtype)
 /* A batch of GEMMs is as long as one whose rows are stacked: what differs, the second operand's
  * bytes and the tiles, is in the roofline. */
 static void
-coordinates(const CostGemm *g, double x[3])
+coordinates(const CostGemm *g, double x[COST_SURFACE_AXES])
 {
     double m = log2((double)g->m * (double)g->batch), n = log2((double)g->n);
     x[0] = MAX(m, n);
     x[1] = MIN(m, n);
     x[2] = log2((double)g->k);
+    x[3] = CLAMP(m - n, -SLIM, SLIM) / 2;
 }
 
 static CostEstimate
 estimate(const CostGemmTable *t, const CostGemm *g)
 {
-    double x[3];
+    double x[COST_SURFACE_AXES];
     coordinates(g, x);
     return cost_surface_at(t->surface, x);
 }
@@ -202,7 +206,7 @@ fit_pass(CostGemmTable *t, CostGemmPass pass)
         if (row->pass != pass)
             continue;
         CostGemm g = gemm_of(row, t->dtype);
-        double forward = cost_gemm_roofline_ns(t->system, &g) / exp(estimate(t, &g).y);
+        double forward = cost_gemm_reference_ns(t->system, &g) / exp(estimate(t, &g).y);
         double y = log(row->ns / forward);
         g_array_append_val(logs, y);
     }
@@ -237,9 +241,9 @@ cost_gemm_table_new(const ClusterSystem *system, const ConfTable *rows, ClusterD
         if (row->pass != COST_GEMM_FORWARD)
             continue;
         CostGemm g = gemm_of(row, dtype);
-        double x[3];
+        double x[COST_SURFACE_AXES];
         coordinates(&g, x);
-        cost_surface_add(t->surface, x, log(cost_gemm_roofline_ns(system, &g) / row->ns));
+        cost_surface_add(t->surface, x, log(cost_gemm_reference_ns(system, &g) / row->ns));
     }
     cost_surface_build(t->surface);
     if (dtype == CLUSTER_FP8) {

@@ -22,7 +22,7 @@ guint cost_gemm_table_n_points(const CostGemmTable *table); /* what interpolatio
 gboolean cost_gemm_table_find(const CostGemmTable *table, const CostGemm *gemm, double *ret_ns);
 /* Were casts taken off, so that no time is as it was measured? */
 gboolean cost_gemm_table_less_cast(const CostGemmTable *table);
-/* log(roofline / time) of a forward GEMM of this shape; there must be points. */
+/* log(reference / time) of a forward GEMM of this shape; there must be points. */
 CostEstimate cost_gemm_table_log_efficiency(const CostGemmTable *table, const CostGemm *gemm);
 /* Time of a dgrad or wgrad over that of a forward GEMM of the same shape, and its spread (sigma of
  * the log); without such rows 1 and 0, in 8 bits what slow accumulation takes. */

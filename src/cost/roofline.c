@@ -6,9 +6,14 @@
  *   compute = waves SMs tm tn 2 (k/s) / (peak e)     e: what the tile's shape can reach
  *   memory  = (m k + k n + m n) batch bytes / HBM rate (+ partial sums when s > 1)
  *   roofline = min over tile shapes and s of max(compute, memory)
+ * What measured times are compared with, so that little is left to interpolate, has more:
+ *   reference = start + min of (compute^4 + memory^4)^(1/4), k/s + fill for k/s
+ * start: what does not depend on the shape; fill: what the first loads and the stores of a tile take;
+ * where compute and memory take as long neither hides the other wholly.
  * cuBLAS picks tile shape and split the same way in spirit; the constants e are fitted so that
  * measured efficiency against this roofline varies smoothly from shape to shape (least error of
- * rows left out, and of shapes between those of the shipped tables).
+ * rows left out, and of shapes between those of the shipped tables); fill, start and the fourth power:
+ * least error of 90 % of the rows of five GPUs from the other 10 %, README.md, dtsim validate).
  * An fp32 accumulation into C reads and writes 4 bytes an element at the tile's end, when nothing
  * of that tile is left to compute: a part of it adds to the time instead of hiding behind the
  * multiplications. */
@@ -48,10 +53,24 @@ cost_peak_flops(const ClusterSystem *system, ClusterDtype dtype)
     g_assert_not_reached(); /* loading checked that fp32 has a peak */
 }
 
+/* In elements of k, of every tile. */
+#define FILL 64.0
+/* In launch intervals: a lone small GEMM is as long as one, with what all GEMMs have in common the
+ * efficiency of small ones varies less. */
+#define START 3.0
+
 static double
 waves_of(double tiles_per_sm)
 {
     return MAX(1, tiles_per_sm + LAST_WAVE * (ceil(tiles_per_sm) - tiles_per_sm));
+}
+
+/* (a^4 + b^4)^(1/4) */
+static double
+sum4(double a, double b)
+{
+    double a2 = a * a, b2 = b * b;
+    return sqrt(sqrt(a2 * a2 + b2 * b2));
 }
 
 double
@@ -61,37 +80,52 @@ cost_gemm_bytes(const CostGemm *g)
     return (double)g->batch * (m * k + k * n + m * n) * cluster_dtype_bytes(g->dtype);
 }
 
-double
-cost_gemm_roofline_on(const ClusterSystem *system, const CostGemm *g, double sms)
+/* The least time over tile shapes and ways of splitting, in s; `as_measured`: of the reference. */
+static double
+least_s(const ClusterSystem *system, const CostGemm *g, double sms, gboolean as_measured)
 {
     double rate = (double)system->memory_Bps * system->memory_efficiency;
     double flops_per_sm = cost_peak_flops(system, g->dtype) / (double)system->n_sms;
     double outputs = (double)g->batch * (double)g->m * (double)g->n;
-    double best = HUGE_VAL;
+    double fill = as_measured ? FILL : 0, best = HUGE_VAL;
     for (guint i = 0; i < G_N_ELEMENTS(tiles); i++) {
         double count =
             (double)g->batch * ceil((double)g->m / tiles[i].m) * ceil((double)g->n / tiles[i].n);
-        double tile_flops = 2.0 * tiles[i].m * tiles[i].n * (double)g->k;
+        double area = 2.0 * tiles[i].m * tiles[i].n;
         for (int split = 1; split <= 16; split *= 2) {
             if (split > 1 && (g->k / split < 512 || count * split > 2 * sms))
                 break;
+            double tile_flops = area * (double)g->k / split + area * fill;
             double compute =
-                waves_of(count * split / sms) * tile_flops / split / flops_per_sm / tiles[i].reach;
+                waves_of(count * split / sms) * tile_flops / flops_per_sm / tiles[i].reach;
             double partial =
                 split > 1 ? 8.0 * outputs * split : 0; /* fp32 sums, written and read */
             double memory = (cost_gemm_bytes(g) + partial) / rate;
-            best = MIN(best, MAX(compute, memory));
+            best = MIN(best, as_measured ? sum4(compute, memory) : MAX(compute, memory));
         }
     }
     if (g->accumulate_fp32)
         best += ACCUMULATE_EXPOSED * outputs * (8.0 - cluster_dtype_bytes(g->dtype)) / rate;
-    return best * 1e9;
+    return best;
+}
+
+double
+cost_gemm_roofline_on(const ClusterSystem *system, const CostGemm *g, double sms)
+{
+    return least_s(system, g, sms, FALSE) * 1e9;
 }
 
 double
 cost_gemm_roofline_ns(const ClusterSystem *system, const CostGemm *g)
 {
     return cost_gemm_roofline_on(system, g, (double)system->n_sms);
+}
+
+double
+cost_gemm_reference_ns(const ClusterSystem *system, const CostGemm *g)
+{
+    return least_s(system, g, (double)system->n_sms, TRUE) * 1e9 +
+           START * (double)system->kernel_floor_ns;
 }
 
 static gint64

@@ -10,7 +10,10 @@
 double cost_peak_flops(const ClusterSystem *system, ClusterDtype dtype);
 
 double cost_gemm_roofline_ns(const ClusterSystem *system, const CostGemm *gemm);
-/* The same with only so many (> 0) of the GPU's SMs. */
+/* What measured times are compared with, and times of shapes between them derived from: longer than the
+ * roofline by what a GEMM and its tiles take whatever their size. */
+double cost_gemm_reference_ns(const ClusterSystem *system, const CostGemm *gemm);
+/* The roofline with only so many (> 0) of the GPU's SMs. */
 double cost_gemm_roofline_on(const ClusterSystem *system, const CostGemm *gemm, double sms);
 double cost_gemm_bytes(const CostGemm *gemm); /* each matrix once */
 /* 1 when the rows that the kernel loads and stores start at multiples of 16 bytes, else more. */

@@ -2,7 +2,9 @@
  *
  * An estimate takes the nearest points and fits a plane
  *   y = a + b . (x - query), weights 1 / (d^2 + e^2), slopes held small by a ridge,
- * and a is the answer, kept within what the neighbours say. Outside the range of the points the
+ * and a is the answer, kept within what the neighbours say. The plane is fitted twice: the second
+ * time a point that is off the first one counts less, as it may be a kernel of another kind, or a
+ * disturbed measurement. Outside the range of the points the
  * query moves to its
  * edge first: what is large keeps the value of the largest.
  * Neighbours are found through a grid of cells of half a unit. */
@@ -13,14 +15,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define N_NEIGHBOURS 12
+#define N_NEIGHBOURS 16
 #define CELLS_PER_UNIT 2
 #define MAX_CELLS 64 /* an axis */
 #define NEAR2 0.02   /* e^2: within about a tenth of a unit all points count alike */
 #define RIDGE 0.05
+#define OFF 0.05 /* so far off the first plane, and a point counts half */
 
 typedef struct {
-    double x[3];
+    double x[COST_SURFACE_AXES];
     double y;
 } Point;
 
@@ -44,7 +47,7 @@ cell_coordinate(const CostSurface *t, int axis, double x)
 }
 
 static guint
-cell_of(const CostSurface *t, const double x[3])
+cell_of(const CostSurface *t, const double *x)
 {
     guint cell = 0;
     for (int axis = 0; axis < 3; axis++)
@@ -59,7 +62,7 @@ compare_points(gconstpointer a, gconstpointer b, gpointer table)
     guint left = cell_of(table, p->x), right = cell_of(table, q->x);
     if (left != right)
         return left < right ? -1 : 1;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < COST_SURFACE_AXES; i++)
         if (p->x[i] < q->x[i] || p->x[i] > q->x[i])
             return p->x[i] < q->x[i] ? -1 : 1;
     return p->y < q->y ? -1 : p->y > q->y;
@@ -70,7 +73,7 @@ cost_surface_build(CostSurface *t)
 {
     g_assert(!t->cells);
     for (guint i = 0; i < t->points->len; i++)
-        for (int axis = 0; axis < 3; axis++) {
+        for (int axis = 0; axis < COST_SURFACE_SLOPES; axis++) {
             double x = g_array_index(t->points, Point, i).x[axis];
             t->low[axis] = i ? MIN(t->low[axis], x) : x;
             t->high[axis] = i ? MAX(t->high[axis], x) : x;
@@ -102,16 +105,24 @@ keep(Neighbour *best, guint n, const Point *point, double distance2)
     return n < N_NEIGHBOURS ? n + 1 : n;
 }
 
-static gboolean
-is_at(const Point *p, const double x[3])
+static double
+distance2_to(const Point *p, const double *x, int n_axes)
 {
-    double d0 = p->x[0] - x[0], d1 = p->x[1] - x[1], d2 = p->x[2] - x[2];
-    return d0 * d0 + d1 * d1 + d2 * d2 < 1e-12;
+    double sum = 0;
+    for (int axis = 0; axis < n_axes; axis++)
+        sum += (p->x[axis] - x[axis]) * (p->x[axis] - x[axis]);
+    return sum;
+}
+
+static gboolean
+is_at(const Point *p, const double *x)
+{
+    return distance2_to(p, x, COST_SURFACE_AXES) < 1e-12;
 }
 
 /* Scans the shell of cells at `radius` around the query's cell. */
 static guint
-scan_shell(const CostSurface *t, const double x[3], const double *skip, int radius, Neighbour *best,
+scan_shell(const CostSurface *t, const double *x, const double *skip, int radius, Neighbour *best,
            guint n)
 {
     int from[3], to[3], home[3];
@@ -129,16 +140,15 @@ scan_shell(const CostSurface *t, const double x[3], const double *skip, int radi
                     ((guint)a * (guint)t->n_cells[1] + (guint)b) * (guint)t->n_cells[2] + (guint)c;
                 for (guint i = t->cells[cell]; i < t->cells[cell + 1]; i++) {
                     const Point *p = &g_array_index(t->points, Point, i);
-                    double d0 = p->x[0] - x[0], d1 = p->x[1] - x[1], d2 = p->x[2] - x[2];
                     if (!skip || !is_at(p, skip))
-                        n = keep(best, n, p, d0 * d0 + d1 * d1 + d2 * d2);
+                        n = keep(best, n, p, distance2_to(p, x, COST_SURFACE_AXES));
                 }
             }
     return n;
 }
 
 static guint
-find_neighbours(const CostSurface *t, const double x[3], const double *skip, Neighbour *best)
+find_neighbours(const CostSurface *t, const double *x, const double *skip, Neighbour *best)
 {
     guint n = 0;
     for (int radius = 0; radius < MAX_CELLS; radius++) {
@@ -171,41 +181,63 @@ solve4(double a[4][4], double r[4])
     }
 }
 
-static double
-plane_at(const double x[3], const Neighbour *near, guint n)
+/* z: height at x and slopes. */
+static void
+fit_plane(const double *x, const Neighbour *near, const double *weights, guint n, double z[4])
 {
-    double a[4][4] = {{0}}, r[4] = {0}, low = HUGE_VAL, high = -HUGE_VAL, total = 0;
+    double a[4][4] = {{0}}, total = 0;
+    for (int row = 0; row < 4; row++)
+        z[row] = 0;
     for (guint i = 0; i < n; i++) {
         const Point *p = near[i].point;
-        double w = 1 / (near[i].distance2 + NEAR2);
-        double v[4] = {1, p->x[0] - x[0], p->x[1] - x[1], p->x[2] - x[2]};
+        double w = weights[i], v[4] = {1, p->x[0] - x[0], p->x[1] - x[1], p->x[2] - x[2]};
         for (int row = 0; row < 4; row++) {
             for (int column = 0; column < 4; column++)
                 a[row][column] += w * v[row] * v[column];
-            r[row] += w * v[row] * p->y;
+            z[row] += w * v[row] * p->y;
         }
-        low = MIN(low, p->y);
-        high = MAX(high, p->y);
         total += w;
     }
     for (int i = 1; i < 4; i++)
         a[i][i] += RIDGE * total;
-    solve4(a, r);
-    return CLAMP(r[0], low, high);
+    solve4(a, z);
+}
+
+static double
+plane_at(const double *x, const Neighbour *near, guint n)
+{
+    double weights[N_NEIGHBOURS] = {0}, z[4], low = HUGE_VAL, high = -HUGE_VAL;
+    for (guint i = 0; i < n; i++) {
+        weights[i] = 1 / (near[i].distance2 + NEAR2);
+        low = MIN(low, near[i].point->y);
+        high = MAX(high, near[i].point->y);
+    }
+    fit_plane(x, near, weights, n, z);
+    for (guint i = 0; i < n; i++) {
+        const Point *p = near[i].point;
+        double plane = z[0];
+        for (int axis = 0; axis < COST_SURFACE_SLOPES; axis++)
+            plane += z[axis + 1] * (p->x[axis] - x[axis]);
+        weights[i] /= 1 + fabs(p->y - plane) / OFF;
+    }
+    fit_plane(x, near, weights, n, z);
+    return CLAMP(z[0], low, high);
 }
 
 static CostEstimate
-estimate(const CostSurface *t, const double where[3], const double *skip)
+estimate(const CostSurface *t, const double *where, const double *skip)
 {
-    double x[3], moved2 = 0;
-    for (int axis = 0; axis < 3; axis++) {
+    double x[COST_SURFACE_AXES], moved2 = 0;
+    x[COST_SURFACE_SLOPES] = where[COST_SURFACE_SLOPES];
+    for (int axis = 0; axis < COST_SURFACE_SLOPES; axis++) {
         x[axis] = CLAMP(where[axis], t->low[axis], t->high[axis]);
         moved2 += (x[axis] - where[axis]) * (x[axis] - where[axis]);
     }
     Neighbour near[N_NEIGHBOURS];
     guint n = find_neighbours(t, x, skip, near);
     return (CostEstimate){.y = plane_at(x, near, n),
-                          .distance = sqrt(near[0].distance2) + sqrt(moved2),
+                          .distance = sqrt(distance2_to(near[0].point, x, COST_SURFACE_SLOPES)) +
+                                      sqrt(moved2),
                           .outside = sqrt(moved2)};
 }
 
@@ -230,10 +262,10 @@ cost_surface_free(CostSurface *t)
 }
 
 void
-cost_surface_add(CostSurface *t, const double x[3], double y)
+cost_surface_add(CostSurface *t, const double x[COST_SURFACE_AXES], double y)
 {
     g_assert(!t->cells);
-    Point p = {{x[0], x[1], x[2]}, y};
+    Point p = {{x[0], x[1], x[2], x[3]}, y};
     g_array_append_val(t->points, p);
 }
 
@@ -244,7 +276,7 @@ cost_surface_n_points(const CostSurface *t)
 }
 
 CostEstimate
-cost_surface_at(const CostSurface *t, const double x[3])
+cost_surface_at(const CostSurface *t, const double x[COST_SURFACE_AXES])
 {
     g_assert(t->cells && t->points->len > 0);
     return estimate(t, x, NULL);

@@ -1,14 +1,17 @@
 /* A smooth quantity over three logarithmic coordinates, known at scattered points: nearest
- * neighbours, local plane. */
+ * neighbours, local plane. A fourth coordinate tells apart what is alike but not the same: it counts
+ * where nearness is judged, and the plane knows no slope along it. */
 #pragma once
 
 #include <glib.h>
+
+enum { COST_SURFACE_SLOPES = 3, COST_SURFACE_AXES = 4 };
 
 typedef struct CostSurface CostSurface;
 
 typedef struct {
     double y;
-    double distance; /* to the nearest point, in the unit of x */
+    double distance; /* to the nearest point, in the unit of x, along the first three axes */
     double outside;  /* how far x lies outside the range of the points; part of `distance` */
 } CostEstimate;
 
@@ -16,12 +19,12 @@ CostSurface *cost_surface_new(void);
 void cost_surface_free(CostSurface *surface);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CostSurface, cost_surface_free)
 
-void cost_surface_add(CostSurface *surface, const double x[3], double y);
+void cost_surface_add(CostSurface *surface, const double x[COST_SURFACE_AXES], double y);
 /* After the last point; the order of adding does not matter. */
 void cost_surface_build(CostSurface *surface);
 guint cost_surface_n_points(const CostSurface *surface);
 /* There must be points. About a microsecond. */
-CostEstimate cost_surface_at(const CostSurface *surface, const double x[3]);
+CostEstimate cost_surface_at(const CostSurface *surface, const double x[COST_SURFACE_AXES]);
 /* Median of |estimate - y| when a point (and all others at the same x) is left out and estimated,
  * over at most `most` points, evenly taken; 0 with fewer than two points. */
 double cost_surface_leave_one_out(const CostSurface *surface, guint most);

@@ -6,20 +6,20 @@
 #include <math.h>
 
 static double
-plane(const double x[3])
+plane(const double *x)
 {
     return 0.5 + 0.01 * x[0] - 0.02 * x[1] + 0.005 * x[2];
 }
 
 /* Every integer point of a box. */
 static CostSurface *
-grid(double (*f)(const double x[3]))
+grid(double (*f)(const double *x))
 {
     CostSurface *s = cost_surface_new();
     for (int a = 0; a < 8; a++)
         for (int b = 0; b < 8; b++)
             for (int c = 0; c < 8; c++) {
-                double x[3] = {a, b, c};
+                double x[COST_SURFACE_AXES] = {a, b, c};
                 cost_surface_add(s, x, f(x));
             }
     cost_surface_build(s);
@@ -27,7 +27,7 @@ grid(double (*f)(const double x[3]))
 }
 
 static double
-wavy(const double x[3])
+wavy(const double *x)
 {
     return sin(x[0]) + cos(x[1] / 2) - sin(x[2] / 3);
 }
@@ -38,7 +38,7 @@ test_plane(void)
     g_autoptr(CostSurface) s = grid(plane);
     g_assert_cmpuint(cost_surface_n_points(s), ==, 512);
     for (int i = 0; i < 200; i++) {
-        double x[3];
+        double x[COST_SURFACE_AXES] = {0};
         for (int axis = 0; axis < 3; axis++)
             x[axis] = g_test_rand_double_range(1, 6);
         CostEstimate at = cost_surface_at(s, x);
@@ -54,7 +54,7 @@ static void
 test_nearest(void)
 {
     g_autoptr(CostSurface) s = cost_surface_new();
-    double points[300][3];
+    double points[300][COST_SURFACE_AXES] = {{0}};
     for (int i = 0; i < 300; i++) {
         for (int axis = 0; axis < 3; axis++)
             points[i][axis] = g_test_rand_double_range(0, axis == 2 ? 20 : 6);
@@ -62,7 +62,7 @@ test_nearest(void)
     }
     cost_surface_build(s);
     for (int q = 0; q < 300; q++) {
-        double x[3], nearest = HUGE_VAL;
+        double x[COST_SURFACE_AXES] = {0}, nearest = HUGE_VAL;
         for (int axis = 0; axis < 3; axis++)
             x[axis] = g_test_rand_double_range(1, 5);
         for (int i = 0; i < 300; i++)
@@ -79,7 +79,7 @@ static void
 test_outside(void)
 {
     g_autoptr(CostSurface) s = grid(plane);
-    double edge[3] = {7, 3.3, 7}, far[3] = {12, 3.3, 19};
+    double edge[COST_SURFACE_AXES] = {7, 3.3, 7}, far[COST_SURFACE_AXES] = {12, 3.3, 19};
     CostEstimate at = cost_surface_at(s, edge), beyond = cost_surface_at(s, far);
     g_assert_cmpfloat(at.y, ==, beyond.y);
     g_assert_cmpfloat_with_epsilon(beyond.outside, 13, 1e-9);
@@ -90,7 +90,7 @@ static void
 test_order(void)
 {
     g_autoptr(CostSurface) s = cost_surface_new(), t = cost_surface_new();
-    double points[100][3];
+    double points[100][COST_SURFACE_AXES] = {{0}};
     for (int i = 0; i < 100; i++)
         for (int axis = 0; axis < 3; axis++)
             points[i][axis] = g_test_rand_double_range(0, 9);
@@ -101,7 +101,7 @@ test_order(void)
     cost_surface_build(s);
     cost_surface_build(t);
     for (int q = 0; q < 50; q++) {
-        double x[3] = {q / 5.0, 9 - q / 6.0, q / 7.0};
+        double x[COST_SURFACE_AXES] = {q / 5.0, 9 - q / 6.0, q / 7.0};
         g_assert_cmpfloat(cost_surface_at(s, x).y, ==, cost_surface_at(t, x).y);
     }
 }
@@ -110,7 +110,7 @@ static void
 test_single(void)
 {
     g_autoptr(CostSurface) s = cost_surface_new();
-    double x[3] = {1, 2, 3}, elsewhere[3] = {5, 5, 5};
+    double x[COST_SURFACE_AXES] = {1, 2, 3}, elsewhere[COST_SURFACE_AXES] = {5, 5, 5};
     cost_surface_add(s, x, -0.25);
     cost_surface_build(s);
     g_assert_cmpfloat_with_epsilon(cost_surface_at(s, elsewhere).y, -0.25, 1e-12);
