@@ -10,7 +10,10 @@
 #define NEAR 1.0
 /* Expected relative error: near measured points; a doubling farther; mask of the other kind; no
  * rows at all. */
-#define ERROR_NEAR 0.06
+#define ERROR_NEAR 0.06 /* ... which weighs as much as so many neighbours' residuals */
+#define ALL_COUNT_AS 3.0
+/* A mean absolute error of a normal distribution times this is its sigma. */
+#define SIGMA_OF_MEAN 1.2533
 #define ERROR_DOUBLING 0.05
 #define ERROR_OTHER_MASK 0.15
 #define ERROR_GUESSED 0.30
@@ -21,19 +24,22 @@
 static CostTime
 estimate(const CostBook *book, const CostAttention *a)
 {
-    double roofline = cost_attention_roofline_ns(book->system, a);
     CostEstimate at;
     gboolean other_mask = FALSE;
     if (!book->attention ||
         !cost_attention_table_log_efficiency(book->attention, a, &at, &other_mask)) {
         double efficiency = a->backward ? EFFICIENCY_BACKWARD : EFFICIENCY_FORWARD;
-        return (CostTime){roofline / efficiency, COST_MODELLED, ERROR_GUESSED, ERROR_GUESSED};
+        return (CostTime){cost_attention_roofline_ns(book->system, a) / efficiency, COST_MODELLED,
+                          ERROR_GUESSED, ERROR_GUESSED};
     }
-    double error = ERROR_NEAR + ERROR_DOUBLING * at.distance;
+    double error = (at.support * SIGMA_OF_MEAN * at.residual + ALL_COUNT_AS * ERROR_NEAR) /
+                       (at.support + ALL_COUNT_AS) +
+                   ERROR_DOUBLING * at.distance;
     if (other_mask)
         error = hypot(error, ERROR_OTHER_MASK);
     gboolean modelled = other_mask || at.distance > NEAR || cluster_dtype_bytes(a->dtype) != 2;
-    return (CostTime){roofline / exp(at.y), modelled ? COST_MODELLED : COST_INTERPOLATED, error,
+    double ns = cost_attention_reference_ns(book->system, a) / exp(at.y);
+    return (CostTime){ns, modelled ? COST_MODELLED : COST_INTERPOLATED, error,
                       other_mask ? ERROR_OTHER_MASK : 0};
 }
 

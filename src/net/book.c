@@ -35,27 +35,23 @@ cost_within(const NetBook *book, const NetAnchor *own, double bytes)
     double spread;
     CostTime time = {.ns = net_curve_ns(own->asked, bytes, &hit, &spread)};
     time.basis = book->changed ? COST_MODELLED : hit ? COST_MEASURED : COST_INTERPOLATED;
-    time.error_frac = hit ? spread : sqrt(spread * spread + 0.03 * 0.03);
+    time.error_frac = hit ? spread : hypot(spread, net_curve_error_frac(own->asked, bytes));
     return time;
 }
 
 static CostTime
 cost_outside(const NetBook *book, const NetPrepared *prepared, double bytes)
 {
-    double nearest;
     const NetAnchor *own = net_prepared_own(prepared);
-    CostTime time = {.ns = net_prepared_ns(book, prepared, bytes, &nearest),
-                     .basis = COST_MODELLED};
+    CostTime time = {.basis = COST_MODELLED};
+    time.ns = net_prepared_ns(book, prepared, bytes, &time.error_frac);
     if (own != NULL) {
         double end = MAX(net_curve_first_bytes(own->sweep.curve),
                          MIN(bytes, net_curve_last_bytes(own->sweep.curve)));
         double end_ns = net_curve_ns(own->asked, end, NULL, NULL);
         time.ns = bytes < end ? MIN(time.ns, end_ns) : MAX(time.ns, end_ns);
     }
-    /* the fit's own error far from all sweeps, less of it near one */
-    double fit = net_prepared_plan(prepared)->group.nodes > 1 ? book->fit.net_error_frac
-                                                              : book->fit.node_error_frac;
-    time.error_frac = time.common_frac = fit * MAX(nearest / NET_MODEL_DISTANCE, 0.25);
+    time.common_frac = time.error_frac;
     return time;
 }
 
@@ -313,6 +309,7 @@ book_of(const ClusterSystem *base, const ClusterSystem *system, GArray *sweeps, 
                     book->asked.pxn != book->measured.pxn;
     book->cache = net_cache_new();
     make_anchors(book);
+    net_anchors_leave_out(book);
     find_capacities(book);
     return book;
 }

@@ -12,6 +12,8 @@ typedef struct {
     NetCurve *asked; /* the sweep's curve, with overrides owned and scaled by what they change */
     gboolean speaks_for_others;
     double log_ratio[NET_GRID]; /* ln(measured / model) of the system as measured */
+    /* Mean |ln| of what was measured over what the other sweeps say, and how near the nearest of these is. */
+    double off, off_distance;
 } NetAnchor;
 
 /* Looked up, never iterated. */
@@ -42,9 +44,11 @@ const NetPrepared *net_prepared_of(const NetBook *book, NetOp op, const NetGroup
 const NetPlan *net_prepared_plan(const NetPrepared *prepared);
 /* The sweep of that very op and group; NULL: none. */
 const NetAnchor *net_prepared_own(const NetPrepared *prepared);
-/* As the sweeps near it correct the model; distance of the nearest. */
+/* As the sweeps near it correct the model; one sigma, as sweeps tell that are left out. */
 double net_prepared_ns(const NetBook *book, const NetPrepared *prepared, double bytes,
-                       double *ret_nearest);
+                       double *ret_error_frac);
+/* Fills in how far each sweep is off when it is left out. */
+void net_anchors_leave_out(const NetBook *book);
 
 double net_grid_bytes(guint i);
 /* How far the bytes are outside a sweep. */

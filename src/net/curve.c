@@ -12,6 +12,7 @@ typedef struct {
     double ns;
     double weight;
     double spread_frac;
+    double off; /* |ln| of ns over what the points beside it say; 0 at the ends */
 } Point;
 
 struct NetCurve {
@@ -83,6 +84,21 @@ make_monotone(Point *points, guint n)
         points[i].ns = MAX(points[i].ns, points[i - 1].ns);
 }
 
+static double
+line_ns(const Point *a, const Point *b, double bytes)
+{
+    return a->ns + (b->ns - a->ns) * (bytes - a->bytes) / (b->bytes - a->bytes);
+}
+
+static void
+leave_out(NetCurve *curve)
+{
+    for (guint i = 0; i < curve->n; i++) {
+        Point *p = &curve->points[i];
+        p->off = i > 0 && i + 1 < curve->n ? fabs(log(p->ns / line_ns(p - 1, p + 1, p->bytes))) : 0;
+    }
+}
+
 NetCurve *
 net_curve_new(const NetSample *samples, guint n)
 {
@@ -102,6 +118,7 @@ net_curve_new(const NetSample *samples, guint n)
     for (guint i = 1; i < curve->n; i++) /* point_of sorted by time: put sizes back in order */
         g_assert(curve->points[i].bytes > curve->points[i - 1].bytes);
     make_monotone(curve->points, curve->n);
+    leave_out(curve);
     return curve;
 }
 
@@ -170,5 +187,23 @@ net_curve_ns(const NetCurve *curve, double bytes, gboolean *ret_hit, double *ret
         *ret_spread_frac = MAX(a->spread_frac, hit ? 0.0 : b->spread_frac);
     if (hit || a == b || bytes <= a->bytes)
         return a->ns;
-    return a->ns + (b->ns - a->ns) * (bytes - a->bytes) / (b->bytes - a->bytes);
+    return line_ns(a, b, bytes);
+}
+
+/* A point between its neighbours is twice as far from them as what is asked for between two points, and off by as
+ * much more. */
+#define LEFT_OUT 0.5
+/* Counts as much as one point. */
+#define ERROR_BETWEEN 0.03
+/* A mean absolute error of a normal distribution times this is its sigma. */
+#define SIGMA_OF_MEAN 1.2533
+
+double
+net_curve_error_frac(const NetCurve *curve, double bytes)
+{
+    guint next = 0;
+    while (next < curve->n && curve->points[next].bytes < bytes)
+        next++;
+    const Point *b = &curve->points[MIN(next, curve->n - 1)], *a = next > 0 ? b - 1 : b;
+    return (SIGMA_OF_MEAN * LEFT_OUT * (a->off + b->off) + ERROR_BETWEEN) / 3;
 }

@@ -28,3 +28,5 @@ double net_curve_last_bytes(const NetCurve *curve);
  * spread of the rows there (0: one row). Both may be NULL. */
 double net_curve_ns(const NetCurve *curve, double bytes, gboolean *ret_hit,
                     double *ret_spread_frac);
+/* One sigma of what is read between measured sizes, as points tell that are left out. */
+double net_curve_error_frac(const NetCurve *curve, double bytes);

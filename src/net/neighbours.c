@@ -6,6 +6,10 @@
 #include <math.h>
 
 #define OCTAVES 45
+/* A mean absolute error of a normal distribution times this is its sigma. */
+#define SIGMA_OF_MEAN 1.2533
+/* Nothing that was not measured is surer. */
+#define LEAST_ERROR 0.02
 
 double
 net_grid_bytes(guint i)
@@ -97,34 +101,98 @@ same_slice_bytes(NetOp op, guint from, guint to, double bytes)
     return slices ? bytes * from / to : bytes;
 }
 
-/* ln of the ratio that the anchors suggest, and the distance of the nearest one. `fixed2` holds each
- * anchor's squared distance but for bytes. */
-static double
-suggested_log_ratio(const NetBook *book, const double *fixed2, NetOp op, guint ranks,
-                    double asked_bytes, double *ret_nearest)
+/* What sweeps and model say. */
+typedef struct {
+    double log_ratio, nearest; /* ln of the ratio; distance of the nearest sweep */
+    double off;                /* mean |ln| that it may be off */
+} Suggestion;
+
+/* The only sweep of its kind (in a node, across nodes) is what the model was fitted to: left out, it says little. As
+ * the model without any fit (fit.c). */
+#define OFF_ALONE 0.28
+/* As near as a sweep may be: less of what it is off without itself counts the nearer it is. */
+#define LEAST_OFF 0.25
+#define MOST_OFF 2.0
+
+/* `fixed2` holds each anchor's squared distance but for bytes. Each is believed to be off as it was when it was left
+ * out itself, the model as its fit is. */
+static Suggestion
+suggest(const NetBook *book, const double *fixed2, NetOp op, const NetGroup *group,
+        double asked_bytes)
 {
+    double fit = group->nodes > 1 ? book->fit.net_error_frac : book->fit.node_error_frac;
     double weights = 1.0 / (NET_MODEL_DISTANCE * NET_MODEL_DISTANCE), sum = 0.0;
-    *ret_nearest = NET_MODEL_DISTANCE;
+    double off = weights * fit / SIGMA_OF_MEAN;
+    Suggestion s = {.nearest = NET_MODEL_DISTANCE};
     for (guint i = 0; i < book->sweeps->len; i++) {
         if (!isfinite(fixed2[i])) /* says nothing about this group */
             continue;
-        double bytes = same_slice_bytes(op, book->anchors[i].sweep.group.ranks, ranks, asked_bytes);
-        double octaves = net_octaves_outside(book->anchors[i].sweep.curve, bytes) / 4.0;
+        const NetAnchor *anchor = &book->anchors[i];
+        double bytes = same_slice_bytes(op, anchor->sweep.group.ranks, group->ranks, asked_bytes);
+        double octaves = net_octaves_outside(anchor->sweep.curve, bytes) / 4.0;
         double d2 = MAX(fixed2[i] + octaves * octaves, 1e-6);
         double weight = 1.0 / d2;
         weights += weight;
-        sum += weight * anchor_log_ratio(&book->anchors[i], bytes);
-        *ret_nearest = MIN(*ret_nearest, sqrt(d2));
+        sum += weight * anchor_log_ratio(anchor, bytes);
+        if (anchor->off_distance > 0.0)
+            off +=
+                weight * anchor->off * CLAMP(sqrt(d2) / anchor->off_distance, LEAST_OFF, MOST_OFF);
+        s.nearest = MIN(s.nearest, sqrt(d2));
     }
-    return sum / weights;
+    s.log_ratio = sum / weights;
+    s.off = off / weights;
+    return s;
+}
+
+/* Squared distances of all anchors but for bytes; caller frees. */
+static double *
+fixed_distances2(const NetBook *book, NetOp op, const NetGroup *group)
+{
+    double *fixed2 = g_new(double, book->sweeps->len + 1);
+    for (guint i = 0; i < book->sweeps->len; i++) {
+        const NetAnchor *anchor = &book->anchors[i];
+        double ops = op_distance(op, anchor->sweep.op);
+        fixed2[i] = ops * ops + group_distance2(group, &anchor->sweep.group);
+        if (!anchor->speaks_for_others && fixed2[i] > 0.0)
+            fixed2[i] = INFINITY;
+    }
+    return fixed2;
+}
+
+void
+net_anchors_leave_out(const NetBook *book)
+{
+    for (guint i = 0; i < book->sweeps->len; i++) {
+        const NetSweep *sweep = &book->anchors[i].sweep;
+        g_autofree double *fixed2 = fixed_distances2(book, sweep->op, &sweep->group);
+        double sum = 0.0, nearest = 0.0;
+        guint n = 0;
+        fixed2[i] = INFINITY;
+        gboolean alone = TRUE;
+        for (guint k = 0; k < book->sweeps->len; k++)
+            alone = alone && !isfinite(fixed2[k]);
+        for (guint k = 0; k < NET_GRID; k++) {
+            double bytes = net_grid_bytes(k);
+            if (net_octaves_outside(sweep->curve, bytes) > 0.5)
+                continue;
+            Suggestion s = suggest(book, fixed2, sweep->op, &sweep->group, bytes);
+            sum += fabs(s.log_ratio - book->anchors[i].log_ratio[k]);
+            nearest += s.nearest;
+            n++;
+        }
+        if (n > 0) {
+            book->anchors[i].off = alone ? MAX(sum / n, OFF_ALONE) : sum / n;
+            book->anchors[i].off_distance = nearest / n;
+        }
+    }
 }
 
 /* The model of an op and group at whole octaves, as its neighbours among the sweeps correct it. */
 struct NetPrepared {
     NetPlan plan; /* of the system asked for; first: op and group are the key */
     const NetAnchor *own;
-    double ns[OCTAVES];      /* running maximum */
-    double nearest[OCTAVES]; /* distance of the nearest sweep */
+    double ns[OCTAVES];  /* running maximum */
+    double off[OCTAVES]; /* mean |ln| that it may be off */
 };
 
 static guint
@@ -157,21 +225,14 @@ prepare(const NetBook *book, NetOp op, const NetGroup *group)
     NetPrepared *prepared = g_new0(NetPrepared, 1);
     net_plan_make(&prepared->plan, &book->asked, op, group);
     prepared->own = find_anchor(book, op, group);
-    g_autofree double *fixed2 = g_new(double, book->sweeps->len + 1);
-    for (guint i = 0; i < book->sweeps->len; i++) {
-        const NetAnchor *anchor = &book->anchors[i];
-        double ops = op_distance(op, anchor->sweep.op);
-        fixed2[i] = ops * ops + group_distance2(group, &anchor->sweep.group);
-        if (!anchor->speaks_for_others && fixed2[i] > 0.0)
-            fixed2[i] = INFINITY;
-    }
+    g_autofree double *fixed2 = fixed_distances2(book, op, group);
     double most = 0.0;
     for (guint i = 0; i < OCTAVES; i++) {
         double bytes = net_grid_bytes(2 * i);
-        double ratio =
-            suggested_log_ratio(book, fixed2, op, group->ranks, bytes, &prepared->nearest[i]);
+        Suggestion s = suggest(book, fixed2, op, group, bytes);
+        prepared->off[i] = s.off;
         const NetOption *option = net_plan_choose(&prepared->plan, &book->asked, bytes);
-        double ns = net_option_ns(&prepared->plan, option, &book->asked, bytes) * exp(ratio);
+        double ns = net_option_ns(&prepared->plan, option, &book->asked, bytes) * exp(s.log_ratio);
         most = MAX(most, ns);
         prepared->ns[i] = most;
     }
@@ -195,11 +256,12 @@ net_prepared_of(const NetBook *book, NetOp op, const NetGroup *group)
 
 /* A line in bytes between two octaves. */
 double
-net_prepared_ns(const NetBook *book, const NetPrepared *prepared, double bytes, double *ret_nearest)
+net_prepared_ns(const NetBook *book, const NetPrepared *prepared, double bytes,
+                double *ret_error_frac)
 {
     double position = log2(bytes / NET_GRID_FIRST_BYTES);
     guint high = (guint)CLAMP(ceil(position), 0.0, OCTAVES - 1.0);
-    *ret_nearest = prepared->nearest[high];
+    *ret_error_frac = MAX(SIGMA_OF_MEAN * prepared->off[high], LEAST_ERROR);
     double high_ns = prepared->ns[high], high_bytes = net_grid_bytes(2 * high);
     if (position >= OCTAVES - 1.0)
         return high_ns * bytes / high_bytes;
