@@ -1,7 +1,8 @@
 /* Reads attention.tsv; one surface each for (forward, backward) x (full, causal).
  *
- * Coordinates: log2 of the sequence length, log2 of the head dimension. What heads and batch do to
- * the time, filling the SMs in waves, is in the roofline. fp16 and bf16 rows count alike: flash
+ * Coordinates: log2 of the sequence length, log2 of the head dimension, and a quarter each of log2 of batch x
+ * heads and of query heads a key head: what these do to the time, filling the SMs in waves and loading keys, is
+ * for the most part in the reference. fp16 and bf16 rows count alike: flash
  * kernels run both at one rate. */
 #include "config.h"
 
@@ -28,8 +29,8 @@ coordinates(const CostAttention *a, double x[COST_SURFACE_AXES])
 {
     x[0] = (log2((double)a->seq_q) + log2((double)a->seq_kv)) / 2;
     x[1] = log2((double)(a->head_dim + (a->v_dim > 0 ? a->v_dim : a->head_dim)) / 2);
-    x[2] = 0;
-    x[3] = 0;
+    x[2] = log2((double)a->batch * (double)a->heads) / 4;
+    x[3] = log2((double)a->heads / (double)a->kv_heads) / 4;
 }
 
 typedef struct {
@@ -87,7 +88,7 @@ read_row(CostAttentionTable *table, const ClusterSystem *system, const ConfTable
         g_array_append_val(table->rows, row);
         double x[COST_SURFACE_AXES];
         coordinates(&row.attention, x);
-        double y = log(cost_attention_roofline_ns(system, &row.attention) / row.ns);
+        double y = log(cost_attention_reference_ns(system, &row.attention) / row.ns);
         cost_surface_add(table->surfaces[pass][row.attention.causal], x, y);
     }
     return TRUE;

@@ -16,7 +16,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CostAttentionTable, cost_attention_table_free)
 guint cost_attention_table_n_rows(const CostAttentionTable *table);
 gboolean cost_attention_table_find(const CostAttentionTable *table, const CostAttention *attention,
                                    double *ret_ns);
-/* log(roofline / time) by rows of the same pass and causality, else of the other causality; FALSE
+/* log(reference / time) by rows of the same pass and causality, else of the other causality; FALSE
  * without any. */
 gboolean cost_attention_table_log_efficiency(const CostAttentionTable *table,
                                              const CostAttention *attention, CostEstimate *ret,

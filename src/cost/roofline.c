@@ -58,6 +58,7 @@ cost_peak_flops(const ClusterSystem *system, ClusterDtype dtype)
 /* In launch intervals: a lone small GEMM is as long as one, with what all GEMMs have in common the
  * efficiency of small ones varies less. */
 #define START 3.0
+#define ATTENTION_START 6.0 /* of a fused attention; fitted to forward passes of nine GPUs */
 
 static double
 waves_of(double tiles_per_sm)
@@ -179,22 +180,41 @@ cost_attention_bytes(const CostAttention *a)
 }
 
 /* Flash kernels exist for head dims in steps of 32; one block of 128 rows occupies one SM. */
-double
-cost_attention_roofline_on(const ClusterSystem *system, const CostAttention *a, double sms)
+static double
+attention_compute_s(const ClusterSystem *system, const CostAttention *a, double sms)
 {
     double rows = (double)(a->backward ? a->seq_kv : a->seq_q);
     double blocks = (double)a->batch * (double)a->heads * ceil(rows / 128);
     double width = (double)a->head_dim + value_dim(a);
     double padded = (ceil((double)a->head_dim / 32) * 32 + ceil(value_dim(a) / 32) * 32) / width;
     double idle = waves_of(blocks / sms) * (double)system->n_sms / blocks;
-    double compute = cost_attention_flops(a) * padded * idle / cost_peak_flops(system, a->dtype);
-    double memory =
-        cost_attention_bytes(a) / ((double)system->memory_Bps * system->memory_efficiency);
-    return MAX(compute, memory) * 1e9;
+    return cost_attention_flops(a) * padded * idle / cost_peak_flops(system, a->dtype);
+}
+
+static double
+attention_memory_s(const ClusterSystem *system, const CostAttention *a)
+{
+    return cost_attention_bytes(a) / ((double)system->memory_Bps * system->memory_efficiency);
+}
+
+double
+cost_attention_roofline_on(const ClusterSystem *system, const CostAttention *a, double sms)
+{
+    return MAX(attention_compute_s(system, a, sms), attention_memory_s(system, a)) * 1e9;
 }
 
 double
 cost_attention_roofline_ns(const ClusterSystem *system, const CostAttention *a)
 {
     return cost_attention_roofline_on(system, a, (double)system->n_sms);
+}
+
+/* The first block loads before it multiplies, the last stores when all else is done, and writing a cache of keys
+ * is beside the multiplications in no kernel that was measured. */
+double
+cost_attention_reference_ns(const ClusterSystem *system, const CostAttention *a)
+{
+    double compute = attention_compute_s(system, a, (double)system->n_sms);
+    return (compute + attention_memory_s(system, a)) * 1e9 +
+           ATTENTION_START * (double)system->kernel_floor_ns;
 }

@@ -23,6 +23,8 @@ double cost_gemm_misalignment(const CostGemm *gemm);
  * seq_q < seq_kv. Backward counts 2.5 times the forward. */
 double cost_attention_flops(const CostAttention *attention);
 double cost_attention_roofline_ns(const ClusterSystem *system, const CostAttention *attention);
+/* As of a GEMM. */
+double cost_attention_reference_ns(const ClusterSystem *system, const CostAttention *attention);
 double cost_attention_roofline_on(const ClusterSystem *system, const CostAttention *attention,
                                   double sms);
 double cost_attention_bytes(const CostAttention *attention); /* each tensor once */
