@@ -10,7 +10,10 @@
 #define NEAR 1.0
 /* Expected relative error: near measured points; a doubling farther; mask of the other kind; no
  * rows at all. */
-#define ERROR_NEAR 0.06
+#define ERROR_NEAR 0.06 /* ... which weighs as much as so many neighbours' residuals */
+#define ALL_COUNT_AS 3.0
+/* A mean absolute error of a normal distribution times this is its sigma. */
+#define SIGMA_OF_MEAN 1.2533
 #define ERROR_DOUBLING 0.05
 #define ERROR_OTHER_MASK 0.15
 #define ERROR_GUESSED 0.30
@@ -29,7 +32,9 @@ estimate(const CostBook *book, const CostAttention *a)
         return (CostTime){cost_attention_roofline_ns(book->system, a) / efficiency, COST_MODELLED,
                           ERROR_GUESSED, ERROR_GUESSED};
     }
-    double error = ERROR_NEAR + ERROR_DOUBLING * at.distance;
+    double error = (at.support * SIGMA_OF_MEAN * at.residual + ALL_COUNT_AS * ERROR_NEAR) /
+                       (at.support + ALL_COUNT_AS) +
+                   ERROR_DOUBLING * at.distance;
     if (other_mask)
         error = hypot(error, ERROR_OTHER_MASK);
     gboolean modelled = other_mask || at.distance > NEAR || cluster_dtype_bytes(a->dtype) != 2;

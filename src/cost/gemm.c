@@ -21,6 +21,10 @@
 #define EDGE 0.5
 /* Growth of the error, from that of a row left out, per doubling of distance. */
 #define ERROR_GROWTH 0.3
+/* A mean absolute error of a normal distribution times this is its sigma. */
+#define SIGMA_OF_MEAN 1.2533
+/* The sigma of the whole table weighs as much as so many neighbours. */
+#define ALL_COUNT_AS 3.0
 /* Expected error of a borrowed efficiency, of the guess without any table, of a misaligned GEMM. */
 #define ERROR_BORROWED 0.15
 #define ERROR_GUESSED 0.25
@@ -96,7 +100,11 @@ estimate(const CostBook *book, const CostGemm *g)
     const CostGemmTable *table = book->gemm[source];
     CostEstimate at = cost_gemm_table_log_efficiency(table, g);
     double spread = 0, factor = cost_gemm_table_pass_factor(table, g->pass, &spread);
-    double error = book->gemm_error[source] * (1 + ERROR_GROWTH * at.distance);
+    /* of the neighbours, and of all rows as if there were some more of them */
+    double residual =
+        (at.support * SIGMA_OF_MEAN * at.residual + ALL_COUNT_AS * book->gemm_error[source]) /
+        (at.support + ALL_COUNT_AS);
+    double error = residual * (1 + ERROR_GROWTH * at.distance);
     double variance = error * error + spread * spread, common = 0;
     gboolean modelled = at.outside > EDGE || at.distance > NEAR;
     if (!runs_alike(book, g->dtype, source)) {

@@ -7,7 +7,10 @@
  * disturbed measurement. Outside the range of the points the
  * query moves to its
  * edge first: what is large keeps the value of the largest.
- * Neighbours are found through a grid of cells of half a unit. */
+ * Neighbours are found through a grid of cells of half a unit.
+ *
+ * How far an estimate is off shows in how far its neighbours are off when each is left out: surfaces are smooth in
+ * some places and jump in others (a kernel takes over from another). */
 #include "config.h"
 
 #include "cost/surface.h"
@@ -21,6 +24,8 @@
 #define NEAR2 0.02   /* e^2: within about a tenth of a unit all points count alike */
 #define RIDGE 0.05
 #define OFF 0.05 /* so far off the first plane, and a point counts half */
+/* Residuals: within about a unit all neighbours count alike. */
+#define RESIDUAL_NEAR2 0.5
 
 typedef struct {
     double x[COST_SURFACE_AXES];
@@ -224,6 +229,21 @@ plane_at(const double *x, const Neighbour *near, guint n)
     return CLAMP(z[0], low, high);
 }
 
+static CostEstimate estimate(const CostSurface *t, const double *where, const double *skip);
+
+static void
+find_residual(const CostSurface *t, const Neighbour *near, guint n, CostEstimate *e)
+{
+    double sum = 0, first = 1 / (near[0].distance2 + RESIDUAL_NEAR2);
+    for (guint i = 0; i < n; i++) {
+        const Point *p = near[i].point;
+        double w = 1 / (near[i].distance2 + RESIDUAL_NEAR2) / first;
+        sum += w * fabs(estimate(t, p->x, p->x).y - p->y);
+        e->support += w;
+    }
+    e->residual = sum / e->support;
+}
+
 static CostEstimate
 estimate(const CostSurface *t, const double *where, const double *skip)
 {
@@ -235,10 +255,13 @@ estimate(const CostSurface *t, const double *where, const double *skip)
     }
     Neighbour near[N_NEIGHBOURS];
     guint n = find_neighbours(t, x, skip, near);
-    return (CostEstimate){.y = plane_at(x, near, n),
-                          .distance = sqrt(distance2_to(near[0].point, x, COST_SURFACE_SLOPES)) +
-                                      sqrt(moved2),
-                          .outside = sqrt(moved2)};
+    CostEstimate e = {.y = plane_at(x, near, n),
+                      .distance =
+                          sqrt(distance2_to(near[0].point, x, COST_SURFACE_SLOPES)) + sqrt(moved2),
+                      .outside = sqrt(moved2)};
+    if (skip == NULL && t->points->len > 1)
+        find_residual(t, near, n, &e);
+    return e;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */

@@ -13,6 +13,8 @@ typedef struct {
     double y;
     double distance; /* to the nearest point, in the unit of x, along the first three axes */
     double outside;  /* how far x lies outside the range of the points; part of `distance` */
+    double residual; /* mean |error| of the points near x when each is left out */
+    double support;  /* of how many points it is the mean, the near ones counting more */
 } CostEstimate;
 
 CostSurface *cost_surface_new(void);
@@ -23,7 +25,7 @@ void cost_surface_add(CostSurface *surface, const double x[COST_SURFACE_AXES], d
 /* After the last point; the order of adding does not matter. */
 void cost_surface_build(CostSurface *surface);
 guint cost_surface_n_points(const CostSurface *surface);
-/* There must be points. About a microsecond. */
+/* There must be points. Some ten microseconds, most of them for the residual. */
 CostEstimate cost_surface_at(const CostSurface *surface, const double x[COST_SURFACE_AXES]);
 /* Median of |estimate - y| when a point (and all others at the same x) is left out and estimated,
  * over at most `most` points, evenly taken; 0 with fewer than two points. */
