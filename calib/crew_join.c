@@ -46,7 +46,7 @@ crew_new(int rank, int world, const CalibCrewLimits *limits)
 {
     int n = rank == 0 ? world : 1;
     CalibCrew *crew = calloc(1, sizeof *crew);
-    int *channels = malloc((size_t)n * sizeof *channels);
+    int *channels = calloc((size_t)n, sizeof *channels);
     if (crew == NULL || channels == NULL)
         abort();
     for (int i = 0; i < n; i++)
@@ -107,7 +107,7 @@ forget_the_gone(CalibCrew *crew)
 static CalibStatus
 welcome(CalibCrew *crew, int channel, const char *run, CalibError *error)
 {
-    Hello hello;
+    Hello hello = {0};
     CalibFrame frame;
     if (calib_channel_receive(channel, KNOCK_S, &frame, &hello, sizeof hello) != CALIB_RECEIVED ||
         frame.kind != CALIB_FRAME_HELLO || strncmp(hello.run, run, sizeof hello.run) != 0) {

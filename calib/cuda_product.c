@@ -151,6 +151,22 @@ choose_kernels(const CalibGpu *gpu, CalibProduct *p, CalibError *error)
     return status;
 }
 
+static CalibStatus
+check_dtype(const CalibGpu *gpu, CalibDtype dtype, CalibError *error)
+{
+    if (dtype != CALIB_FP8)
+        return CALIB_OK;
+#if CUDART_VERSION < 11080
+    (void)gpu;
+    return calib_cannot(error, "fp8: built with a CUDA older than 11.8");
+#else
+    if (gpu->compute_capability >= 89)
+        return CALIB_OK;
+    return calib_cannot(error, "fp8: compute capability %d.%d has none",
+                        gpu->compute_capability / 10, gpu->compute_capability % 10);
+#endif
+}
+
 CalibStatus
 calib_product_init(CalibGpu *gpu, const CalibProductSpec *spec, CalibProduct *ret,
                    CalibError *error)
@@ -159,13 +175,7 @@ calib_product_init(CalibGpu *gpu, const CalibProductSpec *spec, CalibProduct *re
     cudaDataType_t type = input_type(spec->dtype);
     memset(p, 0, sizeof *p);
     p->spec = *spec;
-#if CUDART_VERSION < 11080
-    if (spec->dtype == CALIB_FP8)
-        return calib_cannot(error, "fp8: built with a CUDA older than 11.8");
-#endif
-    if (spec->dtype == CALIB_FP8 && gpu->compute_capability < 89)
-        return calib_cannot(error, "fp8: compute capability %d.%d has none",
-                            gpu->compute_capability / 10, gpu->compute_capability % 10);
+    CALIB_TRY(check_dtype(gpu, spec->dtype, error));
     CALIB_TRY(make_operation(gpu, spec, &p->operation, error));
     CALIB_TRY(
         make_layout(gpu, type, spec->n, spec->k, is_a_transposed(spec), spec->batch, &p->a, error));

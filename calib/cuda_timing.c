@@ -80,7 +80,7 @@ take_samples(CalibGpu *gpu, CalibCudaWork *work, unsigned calls, unsigned sample
 static CalibStatus
 warm_up(CalibGpu *gpu, CalibCudaWork *work, double warm_us, CalibError *error)
 {
-    double each;
+    double each = 0;
     if (!(warm_us > 0))
         return CALIB_OK;
     CALIB_TRY(take_samples(gpu, work, 1, 1, &each, error));

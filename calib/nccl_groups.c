@@ -217,21 +217,24 @@ calib_groups_has_world(const CalibGroups *g)
     return g->world.ranks > 0;
 }
 
-static CalibGroup *
-find(CalibGroups *g, int ranks, int nodes, int channels)
+static bool
+find(CalibGroups *g, int ranks, int nodes, int channels, CalibGroup **ret)
 {
     for (int which = -1; which < CALIB_MOST_GROUPS; which++) {
         CalibGroup *group = which < 0 ? &g->world : &g->groups[which];
-        if (group->ranks == ranks && group->nodes == nodes && group->channels == channels)
-            return group;
+        if (group->ranks == ranks && group->nodes == nodes && group->channels == channels) {
+            *ret = group;
+            return true;
+        }
     }
-    return NULL;
+    return false;
 }
 
 bool
 calib_groups_needs_id(CalibGroups *g, int ranks, int nodes, int channels)
 {
-    return !g->splits && find(g, ranks, nodes, channels) == NULL;
+    CalibGroup *known;
+    return !g->splits && !find(g, ranks, nodes, channels, &known);
 }
 
 /* An empty place, or that of the group that was not used for longest, which is ended. */
@@ -260,8 +263,8 @@ calib_groups_make(CalibGroups *g, int ranks, int nodes, int channels, const nccl
     if (channels > 0)
         return calib_cannot(error, "NCCL before 2.17 is not told a number of channels");
 #endif
-    CalibGroup *known = find(g, ranks, nodes, channels);
-    if (known != NULL) {
+    CalibGroup *known;
+    if (find(g, ranks, nodes, channels, &known)) {
         known->used = ++g->clock;
         *ret = known;
         return CALIB_OK;

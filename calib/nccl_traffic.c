@@ -192,7 +192,7 @@ add_member(CalibNcclTraffic *t, CalibNcclGpu *g, int seat, int rank, bool beside
 {
     unsigned i = t->n;
     int64_t from = 0, to = 0;
-    char *at;
+    char *at = NULL;
     CALIB_TRY(find_sizes(t, &from, &to, error));
     int64_t larger = from > to ? from : to;
     int64_t bytes = t->collective->in_place ? larger : calib_gpu_after(0, from) + to;

@@ -148,7 +148,8 @@ calib_refine_gemm_next(CalibRefineGemm *all, CalibPoint *ret)
     for (int dtype = 0; dtype < CALIB_N_DTYPES; dtype++)
         for (int pass = 0; pass < CALIB_N_PASSES; pass++) {
             Sheet *sheet = &all->sheets[dtype][pass];
-            double x[3], score = sheet->refine != NULL ? calib_refine_best(sheet->refine, x) : 0;
+            double x[3] = {0},
+                   score = sheet->refine != NULL ? calib_refine_best(sheet->refine, x) : 0;
             if (score > best) {
                 best = score;
                 all->asked = sheet;
