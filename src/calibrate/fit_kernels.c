@@ -101,38 +101,45 @@ fit_large(CalibrateFit *fit, const ClusterSystem *system, const GArray *rows, Cl
                                                      line.b_error / (line.b * line.b), NAN, NULL});
 }
 
-/* Of a forward product of the same shape as the table has or interpolates it. */
+/* What the model takes a pass for, beside a forward product, without any rows of it. */
 static gboolean
-fit_backward(CalibrateFit *fit, const ClusterSystem *system, const ConfTable *table,
-             const GArray *rows, ClusterDtype dtype, CostGemmPass pass, GError **error)
+pass_factor_today(const ClusterSystem *system, ClusterDtype dtype, CostGemmPass pass, double *ret,
+                  GError **error)
 {
-    g_autoptr(CostGemmTable) forward = cost_gemm_table_new(system, table, dtype, error);
-    if (forward == NULL)
-        return FALSE;
-    g_autoptr(GArray) points = points_new();
-    for (guint i = 0; i < rows->len && cost_gemm_table_n_points(forward) > 0; i++) {
-        const CalibrateGemmRow *row = &g_array_index(rows, CalibrateGemmRow, i);
-        if (row->gemm.pass == pass)
-            add_point(points,
-                      cost_gemm_roofline_ns(system, &row->gemm) /
-                          exp(cost_gemm_table_log_efficiency(forward, &row->gemm).y),
-                      row->ns);
-    }
-    CalibrateLine line;
+    double spread;
     g_autoptr(ConfTable) none =
         conf_table_parse("gemm.tsv", "dtype\tm\tn\tk\tbatch\ttime_us\n", '\t', error);
     g_autoptr(CostGemmTable) empty =
         none != NULL ? cost_gemm_table_new(system, none, dtype, error) : NULL;
-    if (empty == NULL)
+    if (empty != NULL)
+        *ret = cost_gemm_table_pass_factor(empty, pass, &spread);
+    return empty != NULL;
+}
+
+/* Beside a forward product of the same shape, as dtsim predicts it; an fp32 gradient is in both. */
+static gboolean
+fit_backward(CalibrateFit *fit, const ClusterSystem *system, const CostBook *book,
+             const GArray *rows, ClusterDtype dtype, CostGemmPass pass, GError **error)
+{
+    g_autoptr(GArray) points = points_new();
+    for (guint i = 0; i < rows->len; i++) {
+        const CalibrateGemmRow *row = &g_array_index(rows, CalibrateGemmRow, i);
+        CostGemm forward = row->gemm;
+        forward.pass = COST_GEMM_FORWARD;
+        if (row->gemm.pass == pass)
+            add_point(points, cost_gemm(book, &forward).ns, row->ns);
+    }
+    double today;
+    if (!pass_factor_today(system, dtype, pass, &today, error))
         return FALSE;
+    CalibrateLine line;
     CalibrateModel *model =
         calibrate_fit_add(fit, CLUSTER_TABLE_GEMM,
                           g_strdup_printf("%s %s", cluster_dtype_name(dtype),
                                           pass == COST_GEMM_DGRAD ? "dgrad" : "wgrad"),
                           "time = forward x factor", points, CALIBRATE_PROPORTION, &line);
-    double spread;
     if (model != NULL)
-        add_factor(model, &line, "factor", cost_gemm_table_pass_factor(empty, pass, &spread));
+        add_factor(model, &line, "factor", today);
     return TRUE;
 }
 
@@ -147,13 +154,16 @@ calibrate_fit_gemm(CalibrateFit *fit, const ClusterSystem *system, const ConfTab
             return FALSE;
         g_ptr_array_add(rows, of_dtype);
     }
+    g_autoptr(CostBook) book = cost_book_of_table(system, CLUSTER_TABLE_GEMM, table, error);
+    if (book == NULL)
+        return FALSE;
     for (guint i = 0; i < CLUSTER_N_DTYPES; i++)
         fit_forward(fit, system, rows->pdata[i], (ClusterDtype)i);
     for (guint i = 0; i < CLUSTER_N_DTYPES; i++)
         fit_large(fit, system, rows->pdata[i], (ClusterDtype)i);
     for (guint i = 0; i < CLUSTER_N_DTYPES; i++)
         for (guint pass = COST_GEMM_DGRAD; pass <= COST_GEMM_WGRAD; pass++)
-            if (!fit_backward(fit, system, table, rows->pdata[i], (ClusterDtype)i,
+            if (!fit_backward(fit, system, book, rows->pdata[i], (ClusterDtype)i,
                               (CostGemmPass)pass, error))
                 return FALSE;
     return TRUE;

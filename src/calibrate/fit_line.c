@@ -156,7 +156,8 @@ solve(const Problem *p, CalibrateLine *line)
             squares -= constants[terms[i]] * p->right[terms[i]];
             good = constants[terms[i]] >= 0;
         }
-        if (!good || squares >= least)
+        /* what another term gains by rounding alone is none */
+        if (!good || squares > least - 1e-12 * p->y2)
             continue;
         least = squares;
         line->a = constants[A];
