@@ -1,5 +1,10 @@
 ## Sources of the layer calibrate.
 libdtsim_a_SOURCES += %D%/error.h
+libdtsim_a_SOURCES += %D%/check.c %D%/check.h %D%/check_parts.h
+libdtsim_a_SOURCES += %D%/check_coverage.c
+libdtsim_a_SOURCES += %D%/check_rules.c
+libdtsim_a_SOURCES += %D%/check_units.c
+libdtsim_a_SOURCES += %D%/observations.c %D%/observations.h %D%/nearby.c
 libdtsim_a_SOURCES += %D%/fit.c %D%/fit.h %D%/fit_parts.h
 libdtsim_a_SOURCES += %D%/fit_held_out.c
 libdtsim_a_SOURCES += %D%/fit_kernels.c
