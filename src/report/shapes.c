@@ -192,11 +192,11 @@ shapes_text(const ReportShapes *r, GString *out)
     const StepResult *result = r->run->result;
     g_autofree char *error = g_strdup(report_time((double)result->error_ns * 1e-9).text);
     g_string_append_printf(out,
-                           "# %s of %s on %s: " G " GPUs, tp " G ", pp " G ", dp " G ", cp " G
+                           "# %s of %s on %s: " G " GPU%s, tp " G ", pp " G ", dp " G ", cp " G
                            ", ep " G ", microbatch " G " x " G "\n",
                            r->worth > 0 ? "Shapes worth measuring" : "Shapes", plan->shape->name,
-                           plan->system->name, plan->gpus, p->tp, p->pp, p->dp, p->cp, p->ep,
-                           p->micro_batch, p->seq);
+                           plan->system->name, plan->gpus, plan->gpus == 1 ? "" : "s", p->tp, p->pp,
+                           p->dp, p->cp, p->ep, p->micro_batch, p->seq);
     g_string_append_printf(out, "# iteration %s +- %s (one sigma); for dtsim-calibrate --shapes\n",
                            report_time((double)result->time_ns * 1e-9).text, error);
     g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(line_free);

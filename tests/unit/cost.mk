@@ -2,4 +2,5 @@
 UNIT_TESTS += %D%/cost-attention %D%/cost-book %D%/cost-gemm %D%/cost-grouped %D%/cost-memory \
 	%D%/cost-overlap %D%/cost-roofline %D%/cost-surface
 FUZZ_TARGETS += tests/fuzz/cost-overlap tests/fuzz/cost-tables
-EXTRA_DIST += %D%/cost-fixture.h
+UNIT_TESTS += %D%/cost-certainty
+EXTRA_DIST += %D%/certainty-fixture.h %D%/cost-fixture.h

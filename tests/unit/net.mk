@@ -6,3 +6,4 @@ FUZZ_TARGETS += tests/fuzz/net-rows
 FUZZ_TARGETS += tests/fuzz/net-nccl-tests
 UNIT_TESTS += %D%/net-routes
 UNIT_TESTS += %D%/net-lent
+UNIT_TESTS += %D%/net-certainty

@@ -11,6 +11,7 @@ UNIT_TESTS += \
 	%D%/step-published \
 	%D%/step-run \
 	%D%/step-samples \
+	%D%/step-shapes \
 	%D%/step-shard \
 	%D%/step-units \
 	%D%/step-volumes
