@@ -133,7 +133,7 @@ collective_missing(const ClusterSystem *system, const CalibrateObservations *row
         gint64 in_node = op == NET_SEND_RECV ? 2 : system->gpus_per_node;
         g_autofree char *whole =
             g_strdup_printf("%s %" G_GINT64_FORMAT " ranks 1 node", name, in_node);
-        gboolean beyond = FALSE;
+        gboolean beyond = FALSE, pair = FALSE;
         double most = 0;
         for (guint i = 0; i < rows->series->len; i++) {
             const CalibrateSeries *s = calibrate_series_at(rows, i);
@@ -141,9 +141,11 @@ collective_missing(const ClusterSystem *system, const CalibrateObservations *row
             if (strncmp(s->of, name, length) != 0 || s->of[length] != ' ')
                 continue;
             beyond = beyond || g_str_has_suffix(s->of, " nodes");
+            pair = pair || (op == NET_SEND_RECV && g_str_has_suffix(s->of, " 1 node"));
             most = MAX(most, largest(rows, s, 0));
         }
-        if (in_node > 1 && op != NET_BROADCAST && calibrate_series_find(rows, whole) == NULL)
+        if (in_node > 1 && op != NET_BROADCAST && !pair &&
+            calibrate_series_find(rows, whole) == NULL)
             miss(check, rows->table, "no %s", whole);
         if (!beyond && op != NET_BROADCAST && system->nics_per_node > 0)
             miss(check, rows->table, "no %s over several nodes", name);

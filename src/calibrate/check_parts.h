@@ -6,8 +6,9 @@
 typedef struct {
     const ClusterSystem *system;
     const CalibrateObservations *rows;
-    GArray *findings;  /* of CalibrateFinding */
-    gboolean *in_unit; /* one a series: FALSE where its unit is suspected */
+    GArray *findings;     /* of CalibrateFinding */
+    gboolean *in_unit;    /* one a series: FALSE where its unit is suspected */
+    gboolean *is_outlier; /* one a row, as the rule about them finds */
 } CalibrateChecking;
 
 /* Takes `text`. */
@@ -21,6 +22,7 @@ void calibrate_check_units(CalibrateChecking *c);
 void calibrate_check_impossible(CalibrateChecking *c);
 void calibrate_check_twice(CalibrateChecking *c);
 void calibrate_check_outliers(CalibrateChecking *c);
+/* After outliers, which explain what falls beside them. */
 void calibrate_check_falling(CalibrateChecking *c);
 void calibrate_check_spread(CalibrateChecking *c);
 

@@ -14,8 +14,9 @@
 #define TWICE_WRONG 0.69   /* ln 2 */
 #define OUTLIER_ODD_SIGMAS 5
 #define OUTLIER_WRONG_SIGMAS 8
-#define OUTLIER_ODD 0.14   /* ln: less is nobody's concern */
-#define OUTLIER_WRONG 0.69 /* ln 2 */
+#define OUTLIER_ODD 0.14    /* ln: less is nobody's concern */
+#define OUTLIER_WRONG 0.69  /* ln 2 */
+#define OUTLIER_ABSURD 1.61 /* ln 5: wrong whatever the sigmas */
 #define LEAST_SIGMA 0.02
 #define NORMAL 1.4826 /* sigma over the median of |x| */
 #define FAR 2.0       /* octaves: what rows so far away say is no evidence */
@@ -100,10 +101,13 @@ compare_doubles(gconstpointer a, gconstpointer b)
 }
 
 static void
-add_outlier(CalibrateChecking *c, const CalibrateObservation *o, const CalibrateSeries *s,
-            double off, double sigma, guint n_near)
+add_outlier(CalibrateChecking *c, guint row, const CalibrateSeries *s, double off, double sigma,
+            guint n_near)
 {
-    gboolean wrong = fabs(off) > OUTLIER_WRONG && fabs(off) > OUTLIER_WRONG_SIGMAS * sigma;
+    const CalibrateObservation *o = calibrate_observation_at(c->rows, row);
+    c->is_outlier[row] = TRUE;
+    gboolean wrong = fabs(off) > OUTLIER_ABSURD ||
+                     (fabs(off) > OUTLIER_WRONG && fabs(off) > OUTLIER_WRONG_SIGMAS * sigma);
     g_autofree char *is = calibrate_check_amount(c->rows->table, o->value);
     g_autofree char *due = calibrate_check_amount(c->rows->table, o->value / exp(off));
     char sigmas[G_ASCII_DTOSTR_BUF_SIZE];
@@ -140,8 +144,7 @@ check_series(CalibrateChecking *c, const CalibrateSeries *s)
             MAX(MAX(sigma, near[i].scatter), LEAST_SIGMA) * (near[i].outside ? OUTSIDE : 1);
         if (near[i].distance <= FAR && fabs(off[i]) > OUTLIER_ODD &&
             fabs(off[i]) > OUTLIER_ODD_SIGMAS * own)
-            add_outlier(c, calibrate_observation_at(c->rows, s->first + i), s, off[i], own,
-                        near[i].n);
+            add_outlier(c, s->first + i, s, off[i], own, near[i].n);
     }
 }
 
@@ -156,7 +159,7 @@ calibrate_check_outliers(CalibrateChecking *c)
 
 typedef struct {
     const CalibrateObservation *row;
-    guint axis;
+    guint id, axis;
 } Along;
 
 /* Rows that differ along one axis alone stand together, in order of it. */
@@ -185,7 +188,7 @@ check_step(CalibrateChecking *c, const CalibrateObservation *less, const Calibra
     g_autofree char *is = calibrate_check_amount(c->rows->table, more->value);
     g_autofree char *was = calibrate_check_amount(c->rows->table, less->value);
     calibrate_check_add(c, more->line, CALIBRATE_RULE_FALLING, fall > FALL_WRONG, fall,
-                        g_strdup_printf("%s: %s, and %s on line %u, where %s is less",
+                        g_strdup_printf("%s: %s, and %s on line %u with less %s",
                                         calibrate_series_at(c->rows, more->series)->of, is, was,
                                         less->line, calibrate_axis_name(c->rows->table, axis)));
 }
@@ -201,15 +204,18 @@ calibrate_check_falling(CalibrateChecking *c)
             break;
         g_array_set_size(along, 0);
         for (guint i = 0; i < c->rows->rows->len; i++) {
-            Along a = {calibrate_observation_at(c->rows, i), axis};
+            Along a = {calibrate_observation_at(c->rows, i), i, axis};
             g_array_append_val(along, a);
         }
         g_array_sort(along, compare_along);
         for (guint i = 1; i < along->len; i++) {
-            const CalibrateObservation *less = g_array_index(along, Along, i - 1).row;
-            const CalibrateObservation *more = g_array_index(along, Along, i).row;
-            if (is_same_place(less, more, (int)axis) && less->x[axis] < more->x[axis])
-                check_step(c, less, more, axis);
+            const Along *less = &g_array_index(along, Along, i - 1);
+            const Along *more = &g_array_index(along, Along, i);
+            /* An outlier was told already; the row beside it is innocent. */
+            if (!c->is_outlier[less->id] && !c->is_outlier[more->id] &&
+                is_same_place(less->row, more->row, (int)axis) &&
+                less->row->x[axis] < more->row->x[axis])
+                check_step(c, less->row, more->row, axis);
         }
     }
 }

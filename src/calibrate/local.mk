@@ -4,6 +4,7 @@ libdtsim_a_SOURCES += %D%/check.c %D%/check.h %D%/check_parts.h
 libdtsim_a_SOURCES += %D%/check_coverage.c
 libdtsim_a_SOURCES += %D%/check_rules.c
 libdtsim_a_SOURCES += %D%/check_units.c
+libdtsim_a_SOURCES += %D%/diff.c %D%/diff.h %D%/diff_tables.c
 libdtsim_a_SOURCES += %D%/observations.c %D%/observations.h %D%/nearby.c
 libdtsim_a_SOURCES += %D%/fit.c %D%/fit.h %D%/fit_parts.h
 libdtsim_a_SOURCES += %D%/fit_held_out.c

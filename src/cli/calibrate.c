@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const CliCommand *const words[] = {&cli_calibrate_import, &cli_calibrate_check,
-                                          &cli_calibrate_fit, &cli_calibrate_plot, NULL};
+                                          &cli_calibrate_diff,   &cli_calibrate_fit,
+                                          &cli_calibrate_plot,   NULL};
 
 static const CliCommand *
 word_find(const char *name)

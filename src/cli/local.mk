@@ -4,6 +4,7 @@ libdtsim_a_SOURCES += %D%/arguments.c %D%/arguments.h
 libdtsim_a_SOURCES += %D%/axis.c
 libdtsim_a_SOURCES += %D%/calibrate.c %D%/calibrate.h
 libdtsim_a_SOURCES += %D%/calibrate_check.c
+libdtsim_a_SOURCES += %D%/calibrate_diff.c
 libdtsim_a_SOURCES += %D%/calibrate_fit.c
 libdtsim_a_SOURCES += %D%/calibrate_import.c
 libdtsim_a_SOURCES += %D%/calibrate_plot.c

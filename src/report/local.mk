@@ -2,6 +2,7 @@
 libdtsim_a_SOURCES += %D%/advice.c %D%/advice.h
 libdtsim_a_SOURCES += %D%/calibration.c %D%/calibration.h
 libdtsim_a_SOURCES += %D%/checked.c %D%/checked.h
+libdtsim_a_SOURCES += %D%/diffed.c %D%/diffed.h
 libdtsim_a_SOURCES += %D%/collective.c %D%/collective.h
 libdtsim_a_SOURCES += %D%/explain.c
 libdtsim_a_SOURCES += %D%/fitted.c %D%/fitted.h
