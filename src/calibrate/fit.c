@@ -101,15 +101,16 @@ calibrate_fit_held_out_add(CalibrateFit *fit, ClusterTable table, char *of, GArr
     g_array_append_val(fit->held_out, held_out);
 }
 
+/* `fault`: what else is wrong with it; NULL. Caller frees. */
 static char *
-refusal(const CalibrateModel *model, double error_frac)
+refusal(const CalibrateModel *model, double error_frac, const char *fault)
 {
     if (model->n_rows < LEAST_ROWS)
         return g_strdup_printf("%u row%s %s too few", model->n_rows, model->n_rows == 1 ? "" : "s",
                                model->n_rows == 1 ? "is" : "are");
     if (!(error_frac <= LARGEST_ERROR))
         return g_strdup("rows do not settle it");
-    return NULL;
+    return g_strdup(fault);
 }
 
 static char *
@@ -129,11 +130,8 @@ calibrate_fit_key_fraction(CalibrateFit *fit, const char *section, const char *k
     k.text = g_strdup(g_ascii_formatd(text, sizeof text, "%.3g", value));
     k.today = g_strdup(g_ascii_formatd(before, sizeof before, "%.4g", today));
     k.from = source_of(model);
-    k.refused = refusal(model, k.error_frac);
-    if (k.refused == NULL && fault != NULL)
-        k.refused = g_strdup(fault);
-    if (k.refused == NULL && !(value <= 1))
-        k.refused = g_strdup("above 1: is the nominal rate right?");
+    const char *above = value <= 1 ? NULL : "above 1: is the nominal rate right?";
+    k.refused = refusal(model, k.error_frac, fault != NULL ? fault : above);
     g_array_append_val(fit->keys, k);
 }
 
@@ -145,7 +143,7 @@ calibrate_fit_key_time(CalibrateFit *fit, const char *section, const char *key, 
     k.text = units_format(UNITS_TIME, units_round_up_ns(ns), 3);
     k.today = units_format(UNITS_TIME, today_ns, 4);
     k.from = source_of(model);
-    k.refused = refusal(model, k.error_frac);
+    k.refused = refusal(model, k.error_frac, NULL);
     g_array_append_val(fit->keys, k);
 }
 

@@ -36,24 +36,30 @@ draw(const char *path, int argc, char **argv, GError **error)
     return cli_output_write(NULL, out, error);
 }
 
-static int
-plot_run(int argc, char **argv, GError **error)
+static GOptionGroup *
+plot_group(char **path)
 {
-    g_autofree char *path = NULL;
     const GOptionEntry entries[] = {
-        {"output", 'o', G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_FILENAME, &path,
+        {"output", 'o', G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_FILENAME, path,
          "The picture: .png, .svg or .pdf; .gp: the script of gnuplot with its data", "FILE"},
         {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},
     };
     GOptionGroup *group =
         g_option_group_new("plot", "Plot:", "Show the options of plot", NULL, NULL);
     g_option_group_add_entries(group, entries);
+    return group;
+}
+
+static int
+plot_run(int argc, char **argv, GError **error)
+{
+    g_autofree char *path = NULL;
     CliArguments arguments = {"calibrate plot",
                               "DIR|SYSTEM -o FILE",
                               "Maps of the efficiency of products, bandwidths of kernels and "
                               "collectives with the\nfit through them, attention over lengths.",
                               1,
-                              {group}};
+                              {plot_group(&path)}};
     gboolean helped = FALSE;
     if (!cli_arguments_parse(&arguments, &argc, &argv, &helped, error))
         return CLI_USAGE;
