@@ -1,5 +1,5 @@
 /* What rows near a place say of it: ln(value / (nominal + base)) as a plane over log2 of the sizes, through the nearest
- * rows, weights 1 / (1/4 + distance^2) times Huber's. */
+ * rows, weights 1 / (1/4 + distance^2) times Huber's, then times those of Tukey's bisquare. */
 #include "config.h"
 
 #include "calibrate/observations.h"
@@ -7,10 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 14, LEAST = 4, UNKNOWNS = CALIBRATE_AXES + 1, ROUNDS = 4 };
+enum { MOST = 14, LEAST = 4, UNKNOWNS = CALIBRATE_AXES + 1, GENTLE_ROUNDS = 4, ROUNDS = 8 };
 
 #define RIDGE 0.02       /* slopes that few rows fix are small */
 #define HUBER 1.5        /* sigmas beyond which a row pulls less */
+#define BISQUARE 4.685   /* beyond which it does not pull at all */
 #define LEAST_SIGMA 0.01 /* of ln: rows are rounded and clocks move */
 #define NORMAL 1.4826    /* sigma over the median of |x| */
 
@@ -135,6 +136,19 @@ is_outside(const Near *near, guint n)
     return FALSE;
 }
 
+static double
+huber(double off, double scatter)
+{
+    return off > HUBER * scatter ? HUBER * scatter / off : 1;
+}
+
+static double
+bisquare(double off, double scatter)
+{
+    double part = off / (BISQUARE * scatter);
+    return part < 1 ? (1 - part * part) * (1 - part * part) : 0;
+}
+
 gboolean
 calibrate_nearby(const CalibrateObservations *o, const CalibrateSeries *series,
                  const double x[CALIBRATE_AXES], int left_out, CalibrateNearby *ret)
@@ -148,7 +162,7 @@ calibrate_nearby(const CalibrateObservations *o, const CalibrateSeries *series,
     for (guint round = 0; round < ROUNDS; round++) {
         for (guint i = 0; i < n; i++) {
             double off = round == 0 ? 0 : fabs(off_plane(&near[i], plane));
-            double pull = off > HUBER * scatter ? HUBER * scatter / off : 1;
+            double pull = round < GENTLE_ROUNDS ? huber(off, scatter) : bisquare(off, scatter);
             near[i].weight = pull / (0.25 + near[i].distance2);
         }
         fit_plane(near, n, plane);

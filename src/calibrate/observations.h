@@ -55,7 +55,7 @@ typedef struct {
 
 enum { CALIBRATE_NOBODY = -1 };
 
-/* A plane through the nearest rows that one of them alone does not pull: least squares, reweighted by Huber. FALSE:
+/* A plane through the nearest rows that one of them alone does not pull: least squares, reweighted by Huber, then Tukey. FALSE:
  * there are fewer than four. `left_out`: index of a row, or CALIBRATE_NOBODY. */
 gboolean calibrate_nearby(const CalibrateObservations *observations, const CalibrateSeries *series,
                           const double x[CALIBRATE_AXES], int left_out, CalibrateNearby *ret);
