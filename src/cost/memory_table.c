@@ -181,7 +181,7 @@ cost_memory_table_time(const CostMemoryTable *t, CostMemoryKernel kernel, double
         *ret = outside(first,
                        MIN(floor_ns, first->ns) +
                            MAX(0, first->ns - floor_ns) * bytes / (double)first->bytes,
-                       log2((double)first->bytes / MAX(bytes, 1)));
+                       MIN(log2((double)first->bytes / MAX(bytes, 1)), FAR_OUTSIDE));
     else if (!next)
         *ret = outside(last, bytes * last->ns / (double)last->bytes,
                        log2(bytes / (double)last->bytes));

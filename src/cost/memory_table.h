@@ -12,6 +12,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CostMemoryTable, cost_memory_table_free)
 
 guint cost_memory_table_n_rows(const CostMemoryTable *table);
 /* FALSE when the kernel has no rows. Between rows the rate is interpolated over log bytes; above
- * the largest it stays; below the smallest the time falls linearly to `floor_ns` at no bytes. */
+ * the largest it stays; below the smallest the time falls linearly to `floor_ns` at no bytes.
+ * Far above it is a model's. */
 gboolean cost_memory_table_time(const CostMemoryTable *table, CostMemoryKernel kernel, double bytes,
                                 double floor_ns, CostTime *ret);
