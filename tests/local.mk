@@ -5,7 +5,7 @@ FUZZ_TARGETS =
 GOLDEN_TESTS =
 LINT_TESTS = %D%/bad-input.sh %D%/calib-cudnn.sh %D%/calib-ranks.sh %D%/calib-stub.sh %D%/lint-layers.sh %D%/lint-lists.sh \
 	%D%/lint-names.sh %D%/lint-options.sh \
-	%D%/lint-paths.sh %D%/lint-provenance.sh %D%/lint-sizes.sh %D%/published-memory.sh %D%/published-network.sh %D%/readme.sh
+	%D%/lint-paths.sh %D%/lint-provenance.sh %D%/lint-sizes.sh %D%/published-kernels.sh %D%/published-memory.sh %D%/published-network.sh %D%/readme.sh
 BENCHES =
 
 include %D%/unit/local.mk

@@ -1,4 +1,6 @@
 nobase_dist_pkgdata_DATA += \
+	traces/kernels/attention.csv \
+	traces/kernels/gemm.csv \
 	traces/network/nccl.csv \
 	traces/published/bigscience_a100.csv \
 	traces/published/korthikanti_selective_recompute.csv \
