@@ -39,7 +39,9 @@ range_of(const CalibrateObservations *rows, const CalibrateSeries *s)
     return g_string_free(out, FALSE);
 }
 
-G_GNUC_PRINTF(3, 4)
+static void miss(CalibrateCheck *check, ClusterTable table, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+
 static void
 miss(CalibrateCheck *check, ClusterTable table, const char *format, ...)
 {

@@ -113,7 +113,7 @@ compare_doubles(gconstpointer a, gconstpointer b)
 static double
 scatter_of(const Near *near, guint n, const double plane[UNKNOWNS])
 {
-    double off[MOST];
+    double off[MOST] = {0};
     for (guint i = 0; i < n; i++)
         off[i] = fabs(off_plane(&near[i], plane));
     qsort(off, n, sizeof *off, compare_doubles);
@@ -157,7 +157,7 @@ calibrate_nearby(const CalibrateObservations *o, const CalibrateSeries *series,
     guint n = find_nearest(o, series, x, left_out, near);
     if (n < LEAST)
         return FALSE;
-    double plane[UNKNOWNS];
+    double plane[UNKNOWNS] = {0};
     double scatter = INFINITY;
     for (guint round = 0; round < ROUNDS; round++) {
         for (guint i = 0; i < n; i++) {

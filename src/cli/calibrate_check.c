@@ -28,26 +28,32 @@ check(const CliFormat *format, gboolean all, int argc, char **argv, GError **err
     return found->n_wrong > 0 ? CLI_NO : CLI_DONE;
 }
 
-static int
-check_run(int argc, char **argv, GError **error)
+static GOptionGroup *
+check_group(gboolean *all)
 {
-    g_auto(CliFormat) format = {0};
-    gboolean all = FALSE;
     const GOptionEntry entries[] = {
-        {"all", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_NONE, &all,
+        {"all", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_NONE, all,
          "Every odd row; text has the five oddest of each table and rule", NULL},
         {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL},
     };
     GOptionGroup *group =
         g_option_group_new("check", "Check:", "Show the options of check", NULL, NULL);
     g_option_group_add_entries(group, entries);
+    return group;
+}
+
+static int
+check_run(int argc, char **argv, GError **error)
+{
+    g_auto(CliFormat) format = {0};
+    gboolean all = FALSE;
     CliArguments arguments = {
         "calibrate check",
         "DIR|SYSTEM [OPTION...]",
         "Rows of a system directory's tables that cannot be, or are odd; what is measured, and "
         "what\nis missing.",
         1,
-        {group, cli_format_group(&format)}};
+        {check_group(&all), cli_format_group(&format)}};
     gboolean helped = FALSE;
     if (!cli_arguments_parse(&arguments, &argc, &argv, &helped, error))
         return CLI_USAGE;
