@@ -16,6 +16,7 @@
 #include "cost/surface.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define N_NEIGHBOURS 16
@@ -40,6 +41,9 @@ typedef struct {
 struct CostSurface {
     GArray *points; /* Point; sorted by cell once built */
     guint *cells;   /* first point of each cell; one more at the end */
+    /* [points] how far the estimate without a point is off it; NAN: nobody asked yet. Threads that ask for the same
+     * one at a time find the same. */
+    _Atomic double *left_out;
     int n_cells[3];
     double low[3], high[3];
 };
@@ -95,6 +99,9 @@ cost_surface_build(CostSurface *t)
         t->cells[cell_of(t, g_array_index(t->points, Point, i).x) + 1]++;
     for (guint i = 0; i < n; i++)
         t->cells[i + 1] += t->cells[i];
+    t->left_out = g_new(_Atomic double, t->points->len);
+    for (guint i = 0; i < t->points->len; i++)
+        atomic_init(&t->left_out[i], NAN);
 }
 
 /* Keeps the nearest N_NEIGHBOURS in order of distance; ties keep the earlier point. */
@@ -231,6 +238,18 @@ plane_at(const double *x, const Neighbour *near, guint n)
 
 static CostEstimate estimate(const CostSurface *t, const double *where, const double *skip);
 
+static double
+left_out_at(const CostSurface *t, const Point *p)
+{
+    _Atomic double *known = &t->left_out[p - &g_array_index(t->points, Point, 0)];
+    double error = atomic_load_explicit(known, memory_order_relaxed);
+    if (isnan(error)) {
+        error = fabs(estimate(t, p->x, p->x).y - p->y);
+        atomic_store_explicit(known, error, memory_order_relaxed);
+    }
+    return error;
+}
+
 static void
 find_residual(const CostSurface *t, const Neighbour *near, guint n, CostEstimate *e)
 {
@@ -238,7 +257,7 @@ find_residual(const CostSurface *t, const Neighbour *near, guint n, CostEstimate
     for (guint i = 0; i < n; i++) {
         const Point *p = near[i].point;
         double w = 1 / (near[i].distance2 + RESIDUAL_NEAR2) / first;
-        sum += w * fabs(estimate(t, p->x, p->x).y - p->y);
+        sum += w * left_out_at(t, p);
         e->support += w;
     }
     e->residual = sum / e->support;
@@ -281,6 +300,7 @@ cost_surface_free(CostSurface *t)
         return;
     g_array_unref(t->points);
     g_free(t->cells);
+    g_free(t->left_out);
     g_free(t);
 }
 
@@ -333,7 +353,7 @@ cost_surface_leave_one_out(const CostSurface *t, guint most)
     guint taken = MIN(n, most);
     for (guint i = 0; i < taken; i++) {
         const Point *p = &g_array_index(t->points, Point, (guint)((guint64)i * n / taken));
-        double error = fabs(estimate(t, p->x, p->x).y - p->y);
+        double error = left_out_at(t, p);
         g_array_append_val(errors, error);
     }
     return cost_median(errors);

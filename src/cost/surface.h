@@ -25,7 +25,7 @@ void cost_surface_add(CostSurface *surface, const double x[COST_SURFACE_AXES], d
 /* After the last point; the order of adding does not matter. */
 void cost_surface_build(CostSurface *surface);
 guint cost_surface_n_points(const CostSurface *surface);
-/* There must be points. Some ten microseconds, most of them for the residual. */
+/* There must be points. The first time near some of them a hundred microseconds, for the residual; then some ten. */
 CostEstimate cost_surface_at(const CostSurface *surface, const double x[COST_SURFACE_AXES]);
 /* Median of |estimate - y| when a point (and all others at the same x) is left out and estimated,
  * over at most `most` points, evenly taken; 0 with fewer than two points. */
