@@ -7,7 +7,8 @@
 
 /* argv[0] of a word is "calibrate WORD". */
 extern const CliCommand cli_calibrate_import;
-extern const CliCommand cli_calibrate_fit, cli_calibrate_plot, cli_calibrate_check, cli_calibrate_diff;
+extern const CliCommand cli_calibrate_fit, cli_calibrate_plot, cli_calibrate_check,
+    cli_calibrate_diff;
 
 /* A kind of file that is imported. */
 typedef struct {

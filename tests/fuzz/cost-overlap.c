@@ -23,7 +23,8 @@ static const ClusterSystem machine = {
 static void
 ask(CostOverlapTable *table)
 {
-    CostBook book = {.system = &machine, .measured = &machine, .overlap = table};
+    CostBook book = {
+        .system = &machine, .measured = {[CLUSTER_TABLE_OVERLAP] = &machine}, .overlap = table};
     for (guint work = 0; work < COST_N_WORKS; work++)
         for (guint traffic = 0; traffic < COST_N_TRAFFICS; traffic++)
             for (double channels = 0; channels < 12; channels += 1.5) {

@@ -82,7 +82,7 @@ test_rows(void)
                                    &error);
     g_assert_no_error(error);
     g_assert_cmpuint(cost_overlap_table_n_rows(t), ==, 2);
-    CostBook book = {.system = s, .measured = s, .overlap = t};
+    CostBook book = {.system = s, .measured = {[CLUSTER_TABLE_OVERLAP] = s}, .overlap = t};
     CostBusy work = {COST_WORK_MEMORY, cost_memory_sm_slowdown(s, 2), 0.5};
     CostBeside beside = {COST_TRAFFIC_NVLINK, 2, 0.2};
     CostSlowdown slow = cost_slowdown(&book, work, beside);
@@ -167,7 +167,7 @@ static void
 test_no_more_than_all(void)
 {
     g_autoptr(ClusterSystem) s = cost_fixture_system(NULL);
-    CostBook book = {.system = s, .measured = s};
+    CostBook book = {.system = s, .measured = {[CLUSTER_TABLE_OVERLAP] = s}};
     for (guint i = 0; i < 1000; i++) {
         CostBusy work = {COST_WORK_MEMORY, 1, g_test_rand_double_range(0, 1)};
         CostBeside beside = {COST_TRAFFIC_NVLINK, 0, g_test_rand_double_range(0, 1)};
@@ -195,7 +195,8 @@ test_published(void)
         {h100, 369e9, 24, 1.70, 0.05}, /* GEMM, if its tiles were many */
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-        CostBook book = {.system = cases[i].system, .measured = cases[i].system};
+        CostBook book = {.system = cases[i].system,
+                         .measured = {[CLUSTER_TABLE_OVERLAP] = cases[i].system}};
         CostBusy work = {COST_WORK_GEMM,
                          cost_memory_sm_slowdown(cases[i].system, cases[i].channels), 0.2};
         CostBeside beside = {
