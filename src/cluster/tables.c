@@ -44,7 +44,9 @@ place_of(const ClusterSystem *system, const char *name)
 ClusterSystem *
 cluster_table_lender(const ClusterSystem *system, ClusterTable table, GError **error)
 {
-    const char *name = conf_keyfile_text(system->conf, "tables", cluster_table_name(table));
+    const char *name = system->conf != NULL
+                           ? conf_keyfile_text(system->conf, "tables", cluster_table_name(table))
+                           : "";
     if (*name == '\0')
         return NULL;
     g_autofree char *place = place_of(system, name);

@@ -24,11 +24,11 @@ net_octaves_outside(const NetCurve *curve, double bytes)
     return bytes < first ? log2(first / bytes) : bytes > last ? log2(bytes / last) : 0.0;
 }
 
-/* How many times longer a busy link needs; 0 as good as 1, and no more than rounding apart. */
+/* How many times longer a busy link needs; 0: it was not looked at, and the groups are taken at their size. */
 static gboolean
 same_times(double a, double b)
 {
-    return fabs(MAX(a, 1.0) - MAX(b, 1.0)) < 1e-6;
+    return a == 0.0 || b == 0.0 || fabs(a - b) < 1e-6;
 }
 
 /* With links as busy, too: what was measured where a leaf switch has all its uplinks says nothing of one with fewer. */
