@@ -6,13 +6,15 @@ check() { # NUMBER TITLE FINDINGS
     [ -z "$3" ] || sed 's/^/# /' <<<"$3"
     echo "$([ -z "$3" ] || echo "not ")ok $1 - $2"
 }
-# names of files below FOLDER that no word of FRAGMENTS... mentions
-unlisted() {
-    local folder=$1 file
-    shift
-    find "$folder" -type f ! -name local.mk ! -name .dirstamp ! -path '*/.deps/*' "${@:2}" |
+# names of files below FOLDER that no word of FRAGMENTS mentions
+unlisted() { # FOLDER FRAGMENTS [FIND-TEST...]
+    local folder=$1 file name words
+    # shellcheck disable=SC2086
+    words=$(cat $2)
+    find "$folder" -type f ! -name local.mk ! -name .dirstamp ! -path '*/.deps/*' "${@:3}" |
         LC_ALL=C sort | while IFS= read -r file; do
-        grep -qF "$(basename "${file%.c}")" $1 || echo "$file"
+        name=${file##*/}
+        [[ $words == *"${name%.c}"* ]] || echo "$file"
     done
 }
 check 1 "every source file stands in its layer's local.mk" "$(
