@@ -287,7 +287,7 @@ calibrate_import_tsv(CalibrateImport *import, const char *name, const char *text
 {
     g_autoptr(ConfTable) t = conf_table_parse(name, text, separator, error);
     CalibrateTableId id = CALIBRATE_TABLE_GEMM;
-    Place places[CALIBRATE_MAX_COLUMNS];
+    Place places[CALIBRATE_MAX_COLUMNS] = {{0}};
     if (t == NULL || !find_table(t, &id, error) ||
         !find_places(import, t, calibrate_table(id), places, error))
         return FALSE;
