@@ -311,7 +311,7 @@ chaining_init(Chaining *c, const SimTemplate *t, guint slot, const SimChain *how
 static void
 chaining_clear(Chaining *c)
 {
-    guint32 *const arrays[] = {c->joins, c->over,          c->waits_slot,
+    guint32 *const arrays[] = {c->joins, c->over,          c->waits_slot, c->waits_third,
                                c->ends,  c->chains_before, c->kept_before};
     for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_free(arrays[i]);
