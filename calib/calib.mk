@@ -64,7 +64,7 @@ ifeq ($(shell command -v $(NVCC)),)
 $(warning no $(NVCC): without kernels; NVCC=PROGRAM names another)
 else
 flags += -DCALIB_KERNELS
-objects += $(O)/kernels.o
+objects += $(patsubst %.cu,$(O)/%.o,$(wildcard *.cu))
 endif
 endif
 
@@ -79,7 +79,7 @@ $(O)/%.o: %.c $(O)/config.h
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 # no exceptions and no guards of statics: nothing of C++ has to be linked
-$(O)/kernels.o: kernels.cu kernels.h backend.h gencode.sh
+$(O)/%.o: %.cu kernels.cuh kernels.h backend.h gencode.sh
 	@mkdir -p $(O)
 	$(NVCC) -std=c++14 -I.. `sh gencode.sh $(NVCC) "$(ARCH)"` $(NVCCFLAGS) \
 		-Xcompiler -fno-exceptions,-fno-threadsafe-statics,-Wall -c $< -o $@

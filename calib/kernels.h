@@ -1,4 +1,4 @@
-/* Kernels bound by memory, as training frameworks have them; compiled by nvcc (kernels.cu). */
+/* Kernels bound by memory, as training frameworks have them; compiled by nvcc (kernels*.cu). */
 #pragma once
 
 #include "calib/backend.h"

@@ -15,7 +15,8 @@ libcalib_a_SOURCES = %D%/backend.h %D%/case.c %D%/case.h %D%/case_size.c %D%/cha
 	%D%/table_attention.c %D%/table_collective.c %D%/table_gemm.c %D%/table_memory.c \
 	%D%/table_overlap.c %D%/tables.h %D%/watch.c %D%/watch.h
 EXTRA_DIST += %D%/README.md %D%/backend_none.c %D%/calib.mk %D%/dtsim-calibrate.1 %D%/gencode.sh \
-	%D%/kernels.cu %D%/kernels.h %D%/on-device.sh %D%/slurm.sbatch
+	%D%/kernels.cu %D%/kernels.cuh %D%/kernels.h %D%/kernels_elements.cu %D%/kernels_entropy.cu \
+	%D%/kernels_rows.cu %D%/kernels_scores.cu %D%/on-device.sh %D%/slurm.sbatch
 
 if HAVE_CUDA
 bin_PROGRAMS += dtsim-calibrate
@@ -42,11 +43,14 @@ endif
 ## Without nvcc the kernels are left out, and tables say so.
 if HAVE_NVCC
 dtsim_calibrate_CPPFLAGS += -DCALIB_KERNELS
-dtsim_calibrate_LDADD += %D%/kernels.$(OBJEXT)
-%D%/kernels.$(OBJEXT): $(srcdir)/%D%/kernels.cu $(srcdir)/%D%/kernels.h $(srcdir)/%D%/backend.h
-	$(AM_V_GEN)$(MKDIR_P) %D% && $(NVCC) -std=c++14 -I$(srcdir) \
+calib_kernels = %D%/kernels.$(OBJEXT) %D%/kernels_elements.$(OBJEXT) %D%/kernels_entropy.$(OBJEXT) \
+	%D%/kernels_rows.$(OBJEXT) %D%/kernels_scores.$(OBJEXT)
+dtsim_calibrate_LDADD += $(calib_kernels)
+$(calib_kernels): %D%/kernels.cuh %D%/kernels.h %D%/backend.h %D%/gencode.sh
+.cu.$(OBJEXT):
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -std=c++14 -I$(srcdir) \
 	  `sh $(srcdir)/%D%/gencode.sh $(NVCC) "$(CUDA_ARCH)"` -O2 \
 	  -Xcompiler -fno-exceptions,-fno-threadsafe-statics -c $< -o $@
-CLEANFILES += %D%/kernels.$(OBJEXT)
+CLEANFILES += $(calib_kernels)
 endif
 endif
