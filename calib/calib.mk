@@ -40,15 +40,16 @@ ifneq ($(wildcard $(CUDNN_HEADERS)),)
 flags += -DCALIB_CUDNN
 endif
 
-linker := $(CC)
+compiler = $(CC)
+linker = $(CC)
 ifneq ($(NCCL),no)
 ifneq ($(wildcard $(NCCL_HEADERS)),)
 sources += $(wildcard nccl_*.c)
 flags += -DCALIB_NCCL $(NCCL_CPPFLAGS)
 libraries := $(NCCL_LIBS)
 ifdef MPI
-linker := $(MPICC)
-$(O)/nccl_mpi.o: CC := $(MPICC)
+linker = $(MPICC)
+$(O)/nccl_mpi.o: compiler = $(MPICC)
 $(O)/nccl_mpi.o: flags += -DCALIB_MPI
 endif
 else ifdef NCCL
@@ -76,7 +77,7 @@ $(O)/config.h: calib.mk ../configure.ac
 	@printf '#define _GNU_SOURCE 1\n#define PACKAGE_VERSION "%s"\n' '$(VERSION)' >$@
 
 $(O)/%.o: %.c $(O)/config.h
-	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(compiler) $(flags) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 # no exceptions and no guards of statics: nothing of C++ has to be linked
 $(O)/%.o: %.cu kernels.cuh kernels.h backend.h gencode.sh
