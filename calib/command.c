@@ -97,7 +97,7 @@ lead(const CalibOptions *o, const CalibBackend *backend, const CalibMachine *m,
     CalibStore *store;
     CalibStoreStatus opened = calib_store_open(&where, &store, &error);
     if (opened != CALIB_STORE_OK) {
-        calib_dismiss(backend, m->world, &ignored);
+        calib_dismiss(backend, m->world, &error, &ignored);
         return complain(&error, opened == CALIB_STORE_REFUSED ? WRONG : FAILED);
     }
     CalibSweepSpec spec = spec_of(o, m, named);

@@ -10,6 +10,7 @@
 #include "calib/cuda_timing.h"
 #include "calib/cuda_traffic.h"
 #include "calib/cuda_work.h"
+#include "calib/watch.h"
 #ifdef CALIB_NCCL
 #include "calib/nccl_team.h"
 #else
@@ -18,12 +19,21 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct {
     CalibGpu gpu;
     CalibCase made; /* what `work` is of; rounds of one case follow each other */
     CalibCudaWork *work;
+    CalibWatch *watch; /* over what this GPU does alone */
+    char name[48];     /* the GPU's, for its complaints */
+    struct {           /* that, where a job that hangs finds it, however long that lasts */
+        CalibCase what;
+        CalibTiming timing;
+        double us[CALIB_OVERLAP_TIMES * CALIB_MAX_SAMPLES];
+    } job;
 #ifdef CALIB_NCCL
     CalibTeam *team;
 #endif
@@ -94,27 +104,11 @@ prepare(State *s, const CalibCase *what, CalibError *error)
     return status;
 }
 
-/* Of several GPUs, or of compute and traffic. */
 static CalibStatus
-run_together(State *s, const CalibCase *what, const CalibTiming *timing, double *us,
-             CalibError *error)
+run_alone(State *s, const CalibCase *what, const CalibTiming *timing, double *us, CalibError *error)
 {
-    drop_work(s); /* arenas are laid out anew */
-    if (!calib_case_is_shared(what))
+    if (what->kind == CALIB_CASE_OVERLAP)
         return calib_overlap_with_copy(&s->gpu, &what->overlap, timing, us, error);
-#ifdef CALIB_NCCL
-    return calib_team_run(s->team, &s->gpu, what, timing, us, error);
-#else
-    return calib_cannot(error, "built without NCCL");
-#endif
-}
-
-static CalibStatus
-run(void *data, const CalibCase *what, const CalibTiming *timing, double *us, CalibError *error)
-{
-    State *s = data;
-    if (what->kind == CALIB_CASE_COLLECTIVE || what->kind == CALIB_CASE_OVERLAP)
-        return run_together(s, what, timing, us, error);
     if (what->kind == CALIB_CASE_MEMORY && what->memory.kernel == CALIB_SYNC)
         return calib_cuda_time_sync(&s->gpu, timing, us, error);
     CALIB_TRY(prepare(s, what, error));
@@ -123,6 +117,43 @@ run(void *data, const CalibCase *what, const CalibTiming *timing, double *us, Ca
     /* one pair of events a sample, whatever is asked for */
     CalibTiming pairs = {.calls = 1, .samples = timing->samples};
     return calib_cuda_time(&s->gpu, s->work, &pairs, us, error);
+}
+
+/* On the watch's thread, whose device has to be chosen, too. */
+static CalibStatus
+run_job(void *data, CalibError *error)
+{
+    State *s = data;
+    CALIB_CUDA(&s->gpu, cudaSetDevice(s->gpu.device));
+    return run_alone(s, &s->job.what, &s->job.timing, s->job.us, error);
+}
+
+/* A GPU that does not answer (a fault of the card, a driver that waits for it) would keep this process for good, and all
+ * others that wait for it. */
+static CalibStatus
+run_watched(State *s, const CalibCase *what, const CalibTiming *timing, double *us,
+            CalibError *error)
+{
+    s->job.what = *what;
+    s->job.timing = *timing;
+    CALIB_TRY(calib_watch_run(s->watch, run_job, s, error));
+    memcpy(us, s->job.us, calib_case_n_times(what) * timing->samples * sizeof *us);
+    return CALIB_OK;
+}
+
+static CalibStatus
+run(void *data, const CalibCase *what, const CalibTiming *timing, double *us, CalibError *error)
+{
+    State *s = data;
+    if (what->kind == CALIB_CASE_COLLECTIVE || what->kind == CALIB_CASE_OVERLAP)
+        drop_work(s); /* arenas are laid out anew */
+    if (!calib_case_is_shared(what))
+        return run_watched(s, what, timing, us, error);
+#ifdef CALIB_NCCL
+    return calib_team_run(s->team, &s->gpu, what, timing, us, error);
+#else
+    return calib_cannot(error, "built without NCCL");
+#endif
 }
 
 /* --- open and close --------------------------------------------------------------------------- */
@@ -155,9 +186,14 @@ static void
 close_state(void *data)
 {
     State *s = data;
+    if (s->watch != NULL && calib_watch_is_stuck(s->watch)) {
+        fflush(NULL);
+        _exit(1);
+    }
 #ifdef CALIB_NCCL
     calib_team_give_up(s->team);
 #endif
+    calib_watch_free(s->watch);
     drop_work(s);
 #ifdef CALIB_NCCL
     calib_team_close(s->team);
@@ -180,6 +216,40 @@ has_gpu(CalibError *error)
     return false;
 }
 
+static bool
+is_well(void *data, CalibError *error)
+{
+#ifdef CALIB_NCCL
+    State *s = data;
+    return calib_team_is_whole(s->team, error);
+#else
+    (void)data;
+    (void)error;
+    return true;
+#endif
+}
+
+/* Nothing makes a GPU give up what it does. */
+static void
+stop(void *data)
+{
+    (void)data;
+}
+
+static CalibStatus
+start_watch(State *s, CalibError *error)
+{
+    snprintf(s->name, sizeof s->name, "rank %d's GPU %d", s->gpu.rank, s->gpu.device);
+    const CalibWatchSpec spec = {.name = s->name,
+                                 .limit_s = CALIB_PATIENCE_S,
+                                 .grace_s = CALIB_GRACE_S,
+                                 .is_well = is_well,
+                                 .stop = stop,
+                                 .data = s};
+    s->watch = calib_watch_new(&spec);
+    return s->watch != NULL ? CALIB_OK : calib_cannot(error, "no thread is to be had");
+}
+
 /* Who takes part, and this process' first GPU. */
 static CalibStatus
 open_state(State *s, const CalibLaunch *launch, CalibError *error)
@@ -196,7 +266,8 @@ open_state(State *s, const CalibLaunch *launch, CalibError *error)
                             place.world);
     CALIB_TRY(calib_gpu_open(0, 0, &s->gpu, error));
 #endif
-    return calib_fused_open(&s->gpu, error);
+    CALIB_TRY(calib_fused_open(&s->gpu, error));
+    return start_watch(s, error);
 }
 
 CalibOpened

@@ -11,9 +11,10 @@
 
 typedef struct {
     int size; /* of this struct: all ranks must run the same build */
-    bool over;
+    bool over, failed;
     CalibCase what;
     CalibTiming timing;
+    CalibError failure;
 } Order;
 
 CalibStatus
@@ -34,7 +35,7 @@ calib_run(const CalibBackend *backend, int world, const CalibCase *what, const C
 }
 
 CalibStatus
-calib_dismiss(const CalibBackend *backend, int world, CalibError *error)
+calib_dismiss(const CalibBackend *backend, int world, const CalibError *failure, CalibError *error)
 {
     if (world <= 1)
         return CALIB_OK;
@@ -42,6 +43,9 @@ calib_dismiss(const CalibBackend *backend, int world, CalibError *error)
     memset(&order, 0, sizeof order);
     order.size = (int)sizeof order;
     order.over = true;
+    order.failed = failure != NULL;
+    if (failure != NULL)
+        order.failure = *failure;
     return backend->share(backend->state, &order, sizeof order, error);
 }
 
@@ -61,8 +65,10 @@ calib_follow(const CalibBackend *backend, CalibError *error)
                      "ranks");
             return CALIB_FAILED;
         }
+        if (order.failed)
+            *error = order.failure;
         if (order.over)
-            return CALIB_OK;
+            return order.failed ? CALIB_FAILED : CALIB_OK;
         /* what this machine cannot do no rank can: go on */
         status = backend->run(backend->state, &order.what, &order.timing, us, error);
         if (status == CALIB_FAILED)

@@ -17,9 +17,6 @@
 
 /* Slow file systems show a new file late; schedulers start ranks one after the other. */
 #define JOIN_S 120
-/* A sample of the slowest: 8 GB through one network card of 1 GB/s, some times. */
-#define STEP_S 300
-#define GRACE_S 2
 /* Of a process that has failed, to give back what it has. */
 #define END_S 20
 #define MOST_PROCESSES 65536
@@ -95,7 +92,8 @@ seat(CalibTeam *team, CalibError *error)
 static CalibStatus
 join_others(CalibTeam *team, const CalibLaunch *launch, CalibError *error)
 {
-    const CalibCrewLimits limits = {.join_s = JOIN_S, .answer_s = STEP_S + 4 * GRACE_S};
+    const CalibCrewLimits limits = {.join_s = JOIN_S,
+                                    .answer_s = CALIB_PATIENCE_S + 4 * CALIB_GRACE_S};
     CalibPlace place;
     if (!calib_launch_find(launch, calib_mpi_is_built_in(), calib_launch_getenv, NULL, &place,
                            error))
@@ -194,10 +192,21 @@ step(void *data, CalibJob job, void *job_data, double *worst, unsigned n, CalibE
     return status;
 }
 
+bool
+calib_team_is_whole(CalibTeam *team, CalibError *error)
+{
+    return calib_crew_is_whole(team->crew, error);
+}
+
 static CalibStatus
 start_watch(CalibTeam *team, CalibError *error)
 {
-    const CalibWatchSpec spec = {STEP_S, GRACE_S, is_well, stop, team};
+    const CalibWatchSpec spec = {.name = "a collective",
+                                 .limit_s = CALIB_PATIENCE_S,
+                                 .grace_s = CALIB_GRACE_S,
+                                 .is_well = is_well,
+                                 .stop = stop,
+                                 .data = team};
     if (team->watch == NULL)
         team->watch = calib_watch_new(&spec);
     if (team->watch != NULL)

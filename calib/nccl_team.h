@@ -18,6 +18,8 @@ void calib_team_describe(CalibTeam *team, CalibMachine *machine);
 CalibStatus calib_team_run(CalibTeam *team, CalibGpu *first, const CalibCase *what,
                            const CalibTiming *timing, double *us, CalibError *error);
 CalibStatus calib_team_share(CalibTeam *team, void *data, size_t size, CalibError *error);
+/* Without waiting: false if another rank has failed or is lost. */
+bool calib_team_is_whole(CalibTeam *team, CalibError *error);
 /* Before anything is given back, once all is said: where a call of NCCL hangs for good, the process ends here, with status 1;
  * one that has failed otherwise ends within a bound. */
 void calib_team_give_up(CalibTeam *team);

@@ -144,8 +144,8 @@ calib_session_run(const CalibSession *session, CalibError *error)
     calib_progress_end(&run.progress);
     CalibError ignored;
     if (run.result.end == CALIB_SESSION_FAILED) /* the first complaint counts */
-        calib_dismiss(session->backend, session->machine->world, &ignored);
-    else if (calib_dismiss(session->backend, session->machine->world, error) != CALIB_OK)
+        calib_dismiss(session->backend, session->machine->world, error, &ignored);
+    else if (calib_dismiss(session->backend, session->machine->world, NULL, error) != CALIB_OK)
         run.result.end = CALIB_SESSION_FAILED;
     if (run.result.end < CALIB_SESSION_INTERRUPTED && !write_results(session, error))
         run.result.end = CALIB_SESSION_FAILED;

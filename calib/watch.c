@@ -146,7 +146,7 @@ wait_while_well(CalibWatch *w, CalibError *error)
         if (!well)
             return false;
         if (w->job != NULL && seconds_since(&begin) >= w->spec.limit_s) {
-            snprintf(error->text, sizeof error->text, "nothing came of a collective in %g s",
+            snprintf(error->text, sizeof error->text, "nothing came of %s in %g s", w->spec.name,
                      w->spec.limit_s);
             return false;
         }

@@ -6,9 +6,17 @@
 
 typedef CalibStatus (*CalibJob)(void *data, CalibError *error);
 
+/* A sample of the slowest: 8 GB through one network card of 1 GB/s, some times. */
+#ifndef CALIB_PATIENCE_S
+#define CALIB_PATIENCE_S 300
+#endif
+/* That what is in trouble has to return by itself. */
+#define CALIB_GRACE_S 2
+
 typedef struct {
-    double limit_s; /* of a job */
-    double grace_s; /* that a job has to return by itself after trouble, and again after `stop` */
+    const char *name; /* of what jobs wait for, in complaints */
+    double limit_s;   /* of a job */
+    double grace_s;   /* that a job has to return by itself after trouble, and again after `stop` */
     bool (*is_well)(void *data, CalibError *error); /* asked while a job runs */
     void (*stop)(void *data); /* makes a job return that hangs; from another thread */
     void *data;

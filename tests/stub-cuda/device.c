@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_FUNCTIONS = 128, MOST_BLOCKS = 256, MOST_WAITING = 256 };
 
@@ -77,16 +78,26 @@ count_call(const char *function)
     return nth;
 }
 
+/* What stands behind "FUNCTION:" in a variable; NULL: it is of another function, or not set. */
+static const char *
+asked_of(const char *variable, const char *function)
+{
+    const char *text = getenv(variable);
+    size_t length = strlen(function);
+    return text != NULL && strncmp(text, function, length) == 0 && text[length] == ':'
+               ? text + length + 1
+               : NULL;
+}
+
 int
 stub_enter(const char *function)
 {
-    int nth = count_call(function);
-    const char *fail = getenv("DTSIM_STUB_FAIL");
-    size_t length = strlen(function);
-    if (fail == NULL || strncmp(fail, function, length) != 0 || fail[length] != ':')
-        return 0;
-    int which = 0, code = 0;
-    if (sscanf(fail + length, ":%d:%d", &which, &code) != 2)
+    int nth = count_call(function), which = 0, code = 0;
+    const char *hang = asked_of("DTSIM_STUB_HANG", function);
+    const char *fail = asked_of("DTSIM_STUB_FAIL", function);
+    while (hang != NULL && nth == atoi(hang))
+        pause();
+    if (fail != NULL && sscanf(fail, "%d:%d", &which, &code) != 2)
         abort();
     return nth == which ? code : 0;
 }

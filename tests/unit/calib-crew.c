@@ -402,7 +402,7 @@ test_watch(void)
     Watched w = {0};
     char name[] = "a job";
     CalibError error = {{0}};
-    const CalibWatchSpec spec = {0.2, 0.1, is_well, stop, &w};
+    const CalibWatchSpec spec = {"a collective", 0.2, 0.1, is_well, stop, &w};
     CalibWatch *watch = calib_watch_new(&spec);
     g_assert_cmpint(calib_watch_run(watch, complain, name, &error), ==, CALIB_CANNOT);
     g_assert_cmpstr(error.text, ==, "of a job");
@@ -426,7 +426,7 @@ test_stop_hangs(void)
 {
     static Watched w = {.trouble = 1, .stop_hangs = 1};
     CalibError error = {{0}};
-    const CalibWatchSpec spec = {0.2, 0.1, is_well, stop, &w};
+    const CalibWatchSpec spec = {"a collective", 0.2, 0.1, is_well, stop, &w};
     CalibWatch *watch = calib_watch_new(&spec);
     g_assert_cmpint(calib_watch_run(watch, hang, &w, &error), ==, CALIB_FAILED);
     g_assert_cmpstr(error.text, ==, "seen");

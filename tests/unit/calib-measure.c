@@ -136,7 +136,7 @@ test_ranks(void)
     unsigned before = leader.n_runs;
     measure(&leader, &shared, 10);
     g_assert_cmpuint(leader.n_shared, ==, leader.n_runs - before);
-    g_assert_cmpint(calib_dismiss(&backend, 2, &error), ==, CALIB_OK);
+    g_assert_cmpint(calib_dismiss(&backend, 2, NULL, &error), ==, CALIB_OK);
 
     follower.orders = leader.orders;
     CalibBackend other = recorded_backend(&follower);
@@ -145,6 +145,12 @@ test_ranks(void)
     g_assert_cmpuint(follower.n_runs, ==, leader.n_runs - before);
     g_assert_cmpuint(follower.last.calls, ==, leader.last.calls);
     g_assert_cmpuint(follower.n_played, ==, leader.orders->len);
+
+    /* rank 0 fails alone: the other ends with what it said */
+    const CalibError disk = {"gemm.tsv.part: No space left on device"};
+    g_assert_cmpint(calib_dismiss(&backend, 2, &disk, &error), ==, CALIB_OK);
+    g_assert_cmpint(calib_follow(&other, &error), ==, CALIB_FAILED);
+    g_assert_cmpstr(error.text, ==, disk.text);
     g_byte_array_unref(leader.orders);
 }
 
