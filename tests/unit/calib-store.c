@@ -279,6 +279,29 @@ test_notes(void)
     folder_free(path);
 }
 
+/* Two runs in one folder would write over each other: the second is refused while the first is there, and not after. */
+static void
+test_two_writers(void)
+{
+    char *path = folder_new();
+    CalibStore *store = must_open(path, false);
+    Recorded r = recorded_new(8);
+    CalibError error = {{0}};
+    pid_t child = fork();
+    if (child == 0) {
+        CalibStore *second;
+        CalibStoreStatus status = open_store(path, &r.machine, true, &second, &error);
+        _exit(status == CALIB_STORE_REFUSED && strstr(error.text, "writes there now") ? 5 : 6);
+    }
+    int status;
+    g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+    g_assert_true(WIFEXITED(status));
+    g_assert_cmpint(WEXITSTATUS(status), ==, 5);
+    calib_store_free(store);
+    calib_store_free(must_open(path, true));
+    folder_free(path);
+}
+
 /* What somebody may have edited is not lost. */
 static void
 test_edited_text(void)
@@ -286,8 +309,9 @@ test_edited_text(void)
     char *path = folder_new();
     CalibStore *store = must_open(path, false);
     CalibError error;
-    static const char *const texts[] = {"# date: 1\na = 1\n", "# date: 2\na = 1\n",
-                                        "# date: 2\na = 2\n"};
+    static const char *const texts[] = {"# date: 1\n# clocks: none\na = 1\n",
+                                        "# date: 2\n# clocks: 1 MHz\na = 1\n",
+                                        "# date: 2\n# clocks: 1 MHz\na = 2\n"};
     for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_assert_cmpint(calib_store_write_text(store, "system.conf", texts[i], &error), ==,
                         CALIB_STORE_OK);
@@ -312,6 +336,7 @@ main(int argc, char **argv)
     g_test_add_func("/calib/store/damaged-rows-are-named", test_damaged);
     g_test_add_func("/calib/store/full-disk", test_full_disk);
     g_test_add_func("/calib/store/notes", test_notes);
+    g_test_add_func("/calib/store/two-writers", test_two_writers);
     g_test_add_func("/calib/store/edited-texts-are-kept", test_edited_text);
     return g_test_run();
 }
