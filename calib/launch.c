@@ -174,6 +174,20 @@ find_mpi(const Reader *r)
     return -1;
 }
 
+/* An MPI that cannot talk to this launcher (srun without its --mpi, another MPI's mpirun) starts each process as the only
+ * one of a run: all of them would write to one folder. */
+static void
+take_mpi(const Reader *r, int which, CalibPlace *place)
+{
+    const char *world = which >= 0                                ? mpis[which].world
+                        : look(r, "SLURM_STEP_NUM_TASKS") != NULL ? "SLURM_STEP_NUM_TASKS"
+                                                                  : "SLURM_NTASKS";
+    const char *text = look(r, world);
+    place->meet = CALIB_MEET_MPI;
+    if (text == NULL || !calib_parse_int(text, &place->expected))
+        place->expected = 0;
+}
+
 static bool
 find_mpi_without(const Reader *r, int which, CalibPlace *place)
 {
@@ -211,7 +225,7 @@ calib_launch_find(const CalibLaunch *given, bool has_mpi, CalibEnvironment get, 
     if (given->rank >= 0)
         take_options(given, &place);
     else if (has_mpi && (mpi >= 0 || look(&r, "PMIX_RANK") != NULL))
-        place.meet = CALIB_MEET_MPI;
+        take_mpi(&r, mpi, &place);
     else if (look(&r, "RANK") != NULL && look(&r, "WORLD_SIZE") != NULL)
         found = find_torchrun(&r, &place);
     else if (look(&r, "SLURM_STEP_ID") != NULL && look(&r, "SLURM_PROCID") != NULL)

@@ -17,6 +17,7 @@ typedef struct {
     char host[256];
     int port;
     char run[64]; /* a name of the run, so that no process joins another one */
+    int expected; /* of MPI: processes that its launcher's traces speak of; 0: they do not say */
 } CalibPlace;
 
 /* getenv, or a test's table. */

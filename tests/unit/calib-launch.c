@@ -16,7 +16,7 @@ typedef struct {
     Variable variables[MOST_VARIABLES];
     bool has_mpi;
     CalibMeet meet;
-    int rank, world, port;
+    int rank, world, port, expected;
     const char *host, *run;
 } Good;
 
@@ -90,11 +90,18 @@ static const Good good[] = {
      .variables = {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "4"}},
      .has_mpi = true,
      .meet = CALIB_MEET_MPI,
+     .expected = 4,
      .world = 1},
     {.title = "MPI below srun goes before Slurm",
      .variables = {{"PMIX_RANK", "1"}, {"SLURM_PROCID", "1"}, {"SLURM_STEP_ID", "0"}},
      .has_mpi = true,
      .meet = CALIB_MEET_MPI,
+     .world = 1},
+    {.title = "MPI below srun, which says how many there are",
+     .variables = {{"PMIX_RANK", "1"}, {"SLURM_STEP_NUM_TASKS", "16"}, {"SLURM_NTASKS", "32"}},
+     .has_mpi = true,
+     .meet = CALIB_MEET_MPI,
+     .expected = 16,
      .world = 1},
     {.title = "Open MPI, not built in, told where to meet",
      .variables = {{"OMPI_COMM_WORLD_RANK", "1"},
@@ -126,6 +133,7 @@ test_good(void)
         g_assert_cmpint(place.rank, ==, g->rank);
         g_assert_cmpint(place.world, ==, g->world);
         g_assert_cmpint(place.port, ==, g->port);
+        g_assert_cmpint(place.expected, ==, g->expected);
         g_assert_cmpstr(place.host, ==, g->host != NULL ? g->host : "");
         g_assert_cmpstr(place.run, ==, g->run != NULL ? g->run : "");
     }
