@@ -139,20 +139,24 @@ typedef struct {
     };
 } CalibCase;
 
+enum { CALIB_MESH_GPUS = 16 }; /* that links join without switches */
+
 /* One machine as it describes itself; texts are empty and numbers 0 where it does not say. */
 typedef struct {
     char gpu_name[128], driver[64], cuda[32], cublas[32], nccl[32], cudnn[32], mpi[64], host[128];
     char attention[96];                 /* "cuDNN 9.1 fused", "unfused: GEMMs and softmax" */
     char nccl_algo[64], nccl_proto[64]; /* as the environment has them */
+    char clocks[256];                   /* how the GPU's clock ran, known at the end */
     int compute_capability;             /* 90 */
     int gpus, sms;                      /* of this node; of a GPU */
     int64_t memory_bytes,
         memory_free_bytes; /* all that CUDA sees; free once contexts and libraries are there */
     int64_t l2_bytes, clock_khz, memory_clock_khz;
     int memory_bus_bits;
-    int nvlinks;          /* active links of GPU 0 */
-    double nvlink_GBps;   /* of one link and direction */
-    bool nvswitch, peers; /* all GPUs meet in switches; each GPU can reach each other's memory */
+    int nvlinks;                                    /* active links of GPU 0 */
+    double nvlink_GBps;                             /* of one link and direction */
+    uint8_t mesh[CALIB_MESH_GPUS][CALIB_MESH_GPUS]; /* links between each two GPUs of this node */
+    bool nvswitch;                                  /* all GPUs meet in switches */
     int pcie_generation, pcie_width;
     int nics;
     double nic_Gbps;
@@ -192,6 +196,8 @@ typedef struct CalibBackend {
      * (CALIB_FAILED). Never called when world is 1. */
     CalibStatus (*share)(void *state, void *data, size_t size, CalibError *error);
     double (*now_s)(void *state); /* a monotonic clock */
+    /* Adds what is known once all is measured (CalibMachine.clocks); NULL: nothing. */
+    void (*conclude)(void *state, CalibMachine *machine);
     void (*close)(void *state);
 } CalibBackend;
 

@@ -7,6 +7,7 @@
 #include "calib/cuda_error.h"
 #include "calib/cuda_fused.h"
 #include "calib/cuda_machine.h"
+#include "calib/cuda_nvml.h"
 #include "calib/cuda_timing.h"
 #include "calib/cuda_traffic.h"
 #include "calib/cuda_work.h"
@@ -183,6 +184,13 @@ now_s(void *data)
 }
 
 static void
+conclude(void *data, CalibMachine *machine)
+{
+    State *s = data;
+    calib_nvml_tell(s->gpu.nvml, machine->clocks, sizeof machine->clocks);
+}
+
+static void
 close_state(void *data)
 {
     State *s = data;
@@ -198,6 +206,7 @@ close_state(void *data)
 #ifdef CALIB_NCCL
     calib_team_close(s->team);
 #endif
+    calib_nvml_close(s->gpu.nvml);
     calib_fused_close(&s->gpu);
     calib_gpu_close(&s->gpu);
     free(s);
@@ -266,7 +275,10 @@ open_state(State *s, const CalibLaunch *launch, CalibError *error)
                             place.world);
     CALIB_TRY(calib_gpu_open(0, 0, &s->gpu, error));
 #endif
+    char address[32] = "";
     CALIB_TRY(calib_fused_open(&s->gpu, error));
+    CALIB_CUDA(&s->gpu, cudaDeviceGetPCIBusId(address, sizeof address, s->gpu.device));
+    s->gpu.nvml = calib_nvml_open(address);
     return start_watch(s, error);
 }
 
@@ -290,6 +302,7 @@ calib_backend_open(const CalibLaunch *launch, CalibBackend *ret, CalibError *err
                           .run = run,
                           .share = share,
                           .now_s = now_s,
+                          .conclude = conclude,
                           .close = close_state};
     return CALIB_OPENED;
 }

@@ -18,6 +18,7 @@ enum { CALIB_GPU_STREAMS = 4 };
 #define CALIB_WORKSPACE_BYTES ((size_t)32 << 20)
 
 struct CalibFused; /* cuDNN (calib/cuda_fused.c) */
+struct CalibNvml;  /* calib/cuda_nvml.c */
 
 typedef struct {
     int device, rank; /* rank: for complaints */
@@ -37,6 +38,7 @@ typedef struct {
     void *pinned, *peer;          /* host memory; memory of another GPU */
     int64_t pinned_bytes, peer_bytes;
     struct CalibFused *fused; /* NULL: none */
+    struct CalibNvml *nvml;   /* NULL: none, or not looked at */
 } CalibGpu;
 
 /* Anything that can be enqueued again and again. */

@@ -13,14 +13,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One GPU is measured, and stands for all. */
+CalibStatus
+calib_cuda_kind(int rank, char *ret, size_t size, CalibError *error)
+{
+    const struct {
+        int rank;
+    } gpu = {rank};
+    struct cudaDeviceProp first, other;
+    int n = 0;
+    CALIB_CUDA(&gpu, cudaGetDeviceCount(&n));
+    CALIB_CUDA(&gpu, cudaGetDeviceProperties(&first, 0));
+    for (int i = 1; i < n; i++) {
+        CALIB_CUDA(&gpu, cudaGetDeviceProperties(&other, i));
+        if (strcmp(first.name, other.name) == 0)
+            continue;
+        snprintf(error->text, sizeof error->text,
+                 "GPU 0 is a %.80s, GPU %d a %.80s; show those of one kind only "
+                 "(CUDA_VISIBLE_DEVICES)",
+                 first.name, i, other.name);
+        return CALIB_FAILED;
+    }
+    snprintf(ret, size, "%.*s", (int)size - 1, first.name);
+    return CALIB_OK;
+}
+
 static CalibStatus
 describe_gpu(CalibGpu *gpu, CalibMachine *m, CalibError *error)
 {
-    struct cudaDeviceProp properties;
     size_t free_bytes, all_bytes;
     int clock_khz = 0, memory_clock_khz = 0, direct = 1;
-    CALIB_CUDA(gpu, cudaGetDeviceProperties(&properties, gpu->device));
-    snprintf(m->gpu_name, sizeof m->gpu_name, "%.*s", (int)sizeof m->gpu_name - 1, properties.name);
+    CALIB_TRY(calib_cuda_kind(gpu->rank, m->gpu_name, sizeof m->gpu_name, error));
     m->compute_capability = gpu->compute_capability;
     m->sms = gpu->sms;
     m->l2_bytes = gpu->l2_bytes;
@@ -41,17 +64,13 @@ describe_gpu(CalibGpu *gpu, CalibMachine *m, CalibError *error)
 }
 
 static CalibStatus
-describe_peers(CalibGpu *gpu, CalibMachine *m, CalibError *error)
+describe_links(CalibGpu *gpu, CalibMachine *m, CalibError *error)
 {
+    char addresses[CALIB_MESH_GPUS][32];
     CALIB_CUDA(gpu, cudaGetDeviceCount(&m->gpus));
-    m->peers = m->gpus > 1;
-    for (int a = 0; a < m->gpus; a++)
-        for (int b = 0; b < m->gpus; b++) {
-            int reached = 1;
-            if (a != b)
-                CALIB_CUDA(gpu, cudaDeviceCanAccessPeer(&reached, a, b));
-            m->peers = m->peers && reached;
-        }
+    for (int i = 0; i < m->gpus && i < CALIB_MESH_GPUS; i++)
+        CALIB_CUDA(gpu, cudaDeviceGetPCIBusId(addresses[i], sizeof addresses[i], i));
+    calib_nvml_describe_mesh(gpu->nvml, addresses, m->gpus, m);
     return CALIB_OK;
 }
 
@@ -76,13 +95,11 @@ describe_versions(CalibGpu *gpu, CalibMachine *m, CalibError *error)
 CalibStatus
 calib_cuda_describe(CalibGpu *gpu, CalibMachine *ret, CalibError *error)
 {
-    char address[32] = "";
     CalibMachine m = {.nodes = 1, .world = 1};
     CALIB_TRY(describe_gpu(gpu, &m, error));
-    CALIB_TRY(describe_peers(gpu, &m, error));
+    CALIB_TRY(describe_links(gpu, &m, error));
     CALIB_TRY(describe_versions(gpu, &m, error));
-    CALIB_CUDA(gpu, cudaDeviceGetPCIBusId(address, sizeof address, gpu->device));
-    calib_nvml_describe(address, &m);
+    calib_nvml_describe(gpu->nvml, &m);
     calib_host_describe("/sys", &m);
     const char *algo = getenv("NCCL_ALGO"), *proto = getenv("NCCL_PROTO");
     snprintf(m.nccl_algo, sizeof m.nccl_algo, "%s", algo != NULL ? algo : "");

@@ -4,6 +4,7 @@
 #include "calib/cuda_timing.h"
 
 #include "calib/cuda_error.h"
+#include "calib/cuda_nvml.h"
 
 #include <math.h>
 #include <sched.h>
@@ -68,6 +69,7 @@ take_samples(CalibGpu *gpu, CalibCudaWork *work, unsigned calls, unsigned sample
         calib_cuda_open(gpu, i);
         CALIB_TRY(status);
     }
+    calib_nvml_look(gpu->nvml); /* the last samples run meanwhile */
     CALIB_CUDA(gpu, cudaStreamSynchronize(gpu->streams[0]));
     for (unsigned i = 0; i < samples; i++) {
         float ms;

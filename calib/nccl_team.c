@@ -5,6 +5,7 @@
 #include "calib/nccl_team.h"
 
 #include "calib/cuda_fused.h"
+#include "calib/cuda_machine.h"
 #include "calib/nccl_error.h"
 #include "calib/nccl_mpi.h"
 #include "calib/nccl_traffic.h"
@@ -64,6 +65,7 @@ describe_process(CalibTeam *team, CalibSeatsHello *hello, CalibError *error)
     memset(hello, 0, sizeof *hello); /* padding, too: it is sent */
     gethostname(hello->host, sizeof hello->host - 1);
     name_node(hello->node, sizeof hello->node, hello->host);
+    CALIB_TRY(calib_cuda_kind(team->rank, hello->kind, sizeof hello->kind, error));
     CALIB_CUDA(team, cudaGetDeviceCount(&hello->n_gpus));
     if (hello->n_gpus > CALIB_MOST_GPUS)
         hello->n_gpus = CALIB_MOST_GPUS;
@@ -100,6 +102,13 @@ join_others(CalibTeam *team, const CalibLaunch *launch, CalibError *error)
         return CALIB_FAILED;
     if (place.meet == CALIB_MEET_MPI && !calib_mpi_open(&place, error))
         return CALIB_FAILED;
+    if (place.world == 1 && place.expected > 1) {
+        snprintf(error->text, sizeof error->text,
+                 "MPI_Init: each of %d processes is alone; start them with the mpirun of the MPI "
+                 "that dtsim-calibrate is built with, or with srun --mpi=pmix or pmi2",
+                 place.expected);
+        return CALIB_FAILED;
+    }
     if (place.world > MOST_PROCESSES) {
         snprintf(error->text, sizeof error->text, "%d processes; start at most %d", place.world,
                  MOST_PROCESSES);
@@ -145,6 +154,8 @@ calib_team_describe(CalibTeam *team, CalibMachine *m)
 {
     int version = 0;
     m->nodes = team->seats.nodes;
+    if (m->gpus != team->seats.gpus) /* their numbers are others' */
+        memset(m->mesh, 0, sizeof m->mesh);
     m->gpus = team->seats.gpus;
     m->node = team->seats.node;
     m->rank = team->rank;

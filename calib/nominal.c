@@ -62,8 +62,9 @@ calib_nominal(const CalibMachine *m)
     if (!gpu.memory_known)
         gpu.memory_Bps = generations[g].memory_GBps * 1e9;
     gpu.nvlink_Bps = m->nvlinks * m->nvlink_GBps * 1e9;
-    if (!(gpu.nvlink_Bps > 0) && m->nvswitch)
-        gpu.nvlink_Bps = generations[g].nvlink_GBps * 1e9;
+    gpu.nvlink_sheet_Bps = generations[g].nvlink_GBps * 1e9;
+    if (!(gpu.nvlink_Bps > 0) && (m->nvswitch || m->nvlinks > 0))
+        gpu.nvlink_Bps = gpu.nvlink_sheet_Bps;
     /* 8 Gbit/s of a lane of generation 3 and twice as much in each later one; 0.85 gets through */
     int generation = m->pcie_generation > 2 ? m->pcie_generation : 3;
     int width = m->pcie_width > 0 ? m->pcie_width : 16;
@@ -88,7 +89,6 @@ calib_nominal_machine(void)
                       .nvlinks = 18,
                       .nvlink_GBps = 25,
                       .nvswitch = true,
-                      .peers = true,
                       .pcie_generation = 5,
                       .pcie_width = 16,
                       .nics = 8,

@@ -9,8 +9,9 @@ typedef struct {
     double memory_frac;
     double clock_Hz; /* that the peaks are of */
     double sms;
-    double floor_us;   /* no kernel is shorter */
-    double nvlink_Bps; /* of a GPU and direction; 0: has none */
+    double floor_us;         /* no kernel is shorter */
+    double nvlink_Bps;       /* of a GPU and direction; 0: has none, or no one says so */
+    double nvlink_sheet_Bps; /* of this generation's cards that have links */
     double pcie_Bps;
     double nic_Bps; /* of a GPU's share of the cards */
     bool memory_known,

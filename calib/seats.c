@@ -121,6 +121,9 @@ calib_seats_find(const CalibSeatsHello *all, int world, int rank, CalibSeats *re
     for (int i = 0; i < world; i++) {
         Node node = {.processes = 1};
         bool is_first = first_of_node(all, i) == i;
+        if (strcmp(all[i].kind, all[0].kind) != 0)
+            return complain(error, "%s has %.80s, %s %.80s; calibrate nodes of one kind",
+                            all[0].host, all[0].kind, all[i].host, all[i].kind);
         seats.nodes += is_first;
         if (!is_first && i != rank)
             continue;

@@ -13,6 +13,7 @@ enum { CALIB_MOST_GPUS = 32 }; /* that one process sees */
 typedef struct {
     char node[128];                 /* the same for processes of one node only */
     char host[128];                 /* for people */
+    char kind[128];                 /* its GPUs' name */
     char gpus[CALIB_MOST_GPUS][24]; /* addresses on PCIe */
     int n_gpus;
 } CalibSeatsHello;

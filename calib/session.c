@@ -127,7 +127,10 @@ write_results(const CalibSession *s, CalibError *error)
 {
     if (calib_store_finish(s->store, error) != CALIB_STORE_OK)
         return false;
-    char *text = calib_system_text(s->machine, s->store);
+    CalibMachine machine = *s->machine;
+    if (s->backend->conclude != NULL)
+        s->backend->conclude(s->backend->state, &machine);
+    char *text = calib_system_text(&machine, s->store);
     CalibStoreStatus status = calib_store_write_text(s->store, "system.conf", text, error);
     free(text);
     return status == CALIB_STORE_OK;

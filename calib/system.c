@@ -22,6 +22,9 @@
 #define DEFAULT_HOST_GBps 200
 #define DEFAULT_LINK_FRAC 0.8
 #define DEFAULT_NIC_FRAC 0.9
+/* 16 lanes of generation 5; how much faster than what goes to the host is no PCIe any more. */
+#define PCIE_MOST_GBps 64
+#define LINK_OVER_PCIE 1.5
 
 typedef struct {
     char *text;
@@ -99,35 +102,119 @@ put_gpu(Text *t, const CalibMachine *m, const CalibNominal *gpu, const CalibFigu
              : m->clock_khz > 0  ? "driver: highest clock"
                                  : "default, not known",
              "clock", gpu->clock_Hz / 1e6, "MHz");
+    put(t, "# clocks: %s\n", *m->clocks != '\0' ? m->clocks : "not looked at");
     measured(t, "interval of empty kernels launched back to back", "kernel-floor", f->floor_us,
              gpu->floor_us, "us");
 }
 
-/* GPUs that switches join; that links join in pairs; that only PCIe joins. */
-static void
-put_node(Text *t, const CalibMachine *m, const CalibNominal *gpu, const CalibFigures *f)
+/* Containers often lack NVML, which tells of links: what went from GPU to GPU faster than PCIe carries went over them. */
+static bool
+is_link_seen(const CalibFigures *f)
 {
-    bool nvlink = gpu->nvlink_Bps > 0;
-    double pcie_Bps = f->host_Bps > 0 ? f->host_Bps : gpu->pcie_Bps;
-    double link_Bps = nvlink ? gpu->nvlink_Bps : gpu->pcie_Bps / 0.85;
-    put(t, "\n[node]\n# driver\ngpus = %d\nlink = %s\n", m->gpus > 0 ? m->gpus : 1,
-        !nvlink                      ? "pcie"
-        : m->nvswitch || m->gpus < 2 ? "nvswitch"
-                                     : "mesh");
-    if (nvlink && !m->nvswitch && m->gpus >= 2)
+    return f->node_Bps > fmax(PCIE_MOST_GBps * 1e9, LINK_OVER_PCIE * f->host_Bps);
+}
+
+/* Volta's 8 are DGX-1's cube, later ones' 4 are joined in pairs (HGX A100 4-GPU); larger nodes have switches. */
+static bool
+are_many(const CalibMachine *m)
+{
+    return m->gpus > (m->compute_capability < 80 ? 8 : 4);
+}
+
+/* Does each GPU reach each other over links, or over one GPU between? Bridges often join pairs only. */
+static bool
+is_mesh_whole(const CalibMachine *m)
+{
+    for (int i = 0; i < m->gpus; i++)
+        for (int j = i + 1; j < m->gpus; j++) {
+            bool reached = m->mesh[i][j] > 0;
+            for (int k = 0; k < m->gpus && !reached; k++)
+                reached = m->mesh[i][k] > 0 && m->mesh[k][j] > 0;
+            if (!reached)
+                return false;
+        }
+    return true;
+}
+
+static bool
+is_mesh_known(const CalibMachine *m)
+{
+    bool known = false;
+    for (int i = 0; i < CALIB_MESH_GPUS; i++)
+        for (int j = 0; j < CALIB_MESH_GPUS; j++)
+            known = known || m->mesh[i][j] > 0;
+    return known && m->gpus <= CALIB_MESH_GPUS;
+}
+
+static void
+put_mesh(Text *t, const CalibMachine *m)
+{
+    for (int i = 0; i < m->gpus; i++)
+        for (int j = i + 1; j < m->gpus; j++)
+            if (m->mesh[i][j] > 0)
+                put(t, " %d-%d:%d", i, j, m->mesh[i][j]);
+    put(t, "\n");
+}
+
+typedef enum { PCIE, SWITCHES, MESH, BRIDGES } Joint;
+
+/* Switches join the GPUs, links do, links join some of them only, or only PCIe does. */
+static Joint
+joint_of(const CalibMachine *m, const CalibNominal *gpu, const CalibFigures *f)
+{
+    bool told = gpu->nvlink_Bps > 0;
+    if (!told && !is_link_seen(f))
+        return PCIE;
+    if (m->nvswitch || m->gpus < 2 || (!told && are_many(m)))
+        return SWITCHES;
+    return is_mesh_known(m) && !is_mesh_whole(m) ? BRIDGES : MESH;
+}
+
+static void
+put_link(Text *t, const CalibMachine *m, const CalibNominal *gpu, const CalibFigures *f)
+{
+    static const char *const names[] = {"pcie", "nvswitch", "mesh", "pcie"};
+    Joint joint = joint_of(m, gpu, f);
+    bool linked = joint == SWITCHES || joint == MESH;
+    bool told = gpu->nvlink_Bps > 0;
+    double link_Bps = !linked ? gpu->pcie_Bps / 0.85
+                      : told  ? gpu->nvlink_Bps
+                              : fmax(gpu->nvlink_sheet_Bps, f->node_Bps);
+    if (joint == BRIDGES) {
+        put(t, "# driver: links join some GPUs only, and what all do together goes over PCIe:");
+        put_mesh(t, m);
+    } else {
+        put(t, "# %s\n",
+            linked && !told ? "measured: faster than PCIe, and no driver told of links" : "driver");
+    }
+    put(t, "link = %s\n", names[joint]);
+    if (joint == MESH && is_mesh_known(m)) {
+        put(t, "# driver: links of each two GPUs\nmesh =");
+        put_mesh(t, m);
+    } else if (joint == MESH) {
         put(t, "# which GPUs the links join was not read: mesh stays empty, dtsim's usual one\n");
+    }
     quantity(t,
-             !nvlink          ? "PCIe, by generation and width"
-             : m->nvlinks > 0 ? "driver: active links x rate of one"
-                              : "data sheet of this generation",
+             !linked                                ? "PCIe, by generation and width"
+             : m->nvlinks > 0 && m->nvlink_GBps > 0 ? "driver: active links x rate of one"
+                                                    : "data sheet of this generation",
              "nvlink-rate", link_Bps / 1e9, "GBps");
     share(t, "sent by each GPU in a large all-gather or copy to a peer", "nvlink-efficiency",
           f->node_Bps, link_Bps, DEFAULT_LINK_FRAC);
+}
+
+static void
+put_node(Text *t, const CalibMachine *m, const CalibNominal *gpu, const CalibFigures *f)
+{
+    double pcie_Bps = f->host_Bps > 0 ? f->host_Bps : gpu->pcie_Bps;
+    put(t, "\n[node]\n# driver\ngpus = %d\n", m->gpus > 0 ? m->gpus : 1);
+    put_link(t, m, gpu, f);
     measured(t, "what one more rank adds to a small all-gather", "nvlink-latency", f->hop_us,
              DEFAULT_HOP_US, "us");
     measured(t, "pinned memory, the slower of both directions", "pcie-rate",
              f->host_Bps > 0 ? pcie_Bps / 1e9 : 0, pcie_Bps / 1e9, "GBps");
-    if (!nvlink && m->sockets > 1 && m->gpus % m->sockets == 0)
+    Joint joint = joint_of(m, gpu, f);
+    if ((joint == PCIE || joint == BRIDGES) && m->sockets > 1 && m->gpus % m->sockets == 0)
         put(t, "# operating system\nsockets = %d\n", m->sockets);
 }
 

@@ -152,4 +152,8 @@ rm -rf out
 log=$(build mpi MPI=1 2>&1 && mpirun --allow-run-as-root --oversubscribe -np 4 mpi/dtsim-calibrate \
     --budget 15s -o out --only collective 2>&1)
 status=$?
-check 9 "below mpirun" "$([ "$status" = 0 ] || { echo "status $status"; tail -n 3 <<<"$log"; }; table_is_right)"
+check 9 "below mpirun; an MPI that does not find the others is no run" "$(
+    [ "$status" = 0 ] || { echo "status $status"; tail -n 3 <<<"$log"; }
+    table_is_right
+    said=$(PMI_RANK=1 PMI_SIZE=4 timeout 60 mpi/dtsim-calibrate -o alone 2>&1)
+    [[ $? = 1 && $said == *'each of 4 processes is alone'* && ! -e alone ]] || echo "$said")"

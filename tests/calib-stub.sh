@@ -7,7 +7,7 @@ room=$(mktemp -d) || exit
 trap 'rm -rf "$room"' EXIT
 cd "$room" || exit
 unset MAKEFLAGS MFLAGS MAKELEVEL
-echo 1..10
+echo 1..12
 check() { # NUMBER TITLE FINDINGS
     [ -z "$3" ] || sed 's/^/# /' <<<"$3"
     echo "$([ -z "$3" ] || echo "not ")ok $1 - $2"
@@ -91,7 +91,8 @@ check 5 "kernels take 2.5 us and their bytes at 3 TB/s; every kernel has rows" "
         if (n != 7) print n " kinds of rows in device.tsv"')"
 check 6 "the machine as CUDA, NVML and the run describe it" "$(
     for line in '# driver: 580.65.06' '# cublas: 13.0.1' 'nvlink-rate = 450GBps' 'gpus = 2' \
-        'link = nvswitch' 'sms = 132' 'l2 = 52428800B' 'kernel-floor = 2.5'; do
+        'link = nvswitch' 'sms = 132' 'l2 = 52428800B' 'kernel-floor = 2.5' \
+        '# clocks: 1755 MHz on average while kernels ran, 1755 at least; slowed by the power limit at 100 %'; do
         grep -qF -- "$line" all/system.conf || echo "no $line"
     done)"
 
@@ -133,3 +134,20 @@ check 10 "fused attention takes 2.5 us and its products at 700 TFLOPS: two forwa
         if ($8 < (us + 2.5) * 0.994 || $8 > (us + 2.5) * 1.006) print
         if ($9 < (2.5 * us + 2.5) * 0.994 || $9 > (2.5 * us + 2.5) * 1.006) print' \
         'if (n < 10) print n " rows only"')"
+
+said=$(DTSIM_STUB_GPUS=4 DTSIM_STUB_OTHER=2 calibrate -o mixed 2>&1)
+status=$?
+check 11 "GPUs of two kinds are refused, with what to do" "$(
+    [ "$status" = 1 ] && [[ $said == *"GPU 0 is a NVIDIA H100 80GB HBM3, GPU 2 a NVIDIA T400; show those of one kind"* ]] ||
+        echo "status $status: $said"
+    [ ! -e mixed ] || echo "mixed was written")"
+
+DTSIM_STUB_GPUS=2 DTSIM_STUB_NVML=no DTSIM_STUB_FAIL=cudaDeviceEnablePeerAccess:1:46 \
+    calibrate -o container --only memory --budget 4s >log 2>&1
+status=$?
+check 12 "without NVML, and another process' GPU out of reach: rows are left out, links are what copies show" "$(
+    [ "$status" = 0 ] || { echo "status $status"; tail -n 3 log; }
+    grep -q '^# left out: 1, the first .*cudaDeviceEnablePeerAccess' container/device.tsv || echo "no table says so"
+    for line in '# driver: none' '# clocks: not looked at' '# measured: faster than PCIe' 'link = mesh'; do
+        grep -qF -- "$line" container/system.conf || echo "no $line"
+    done)"

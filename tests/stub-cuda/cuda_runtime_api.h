@@ -11,9 +11,12 @@ typedef enum {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
+    cudaErrorDevicesUnavailable = 46,
     cudaErrorNoDevice = 100,
     cudaErrorIllegalAddress = 700,
-    cudaErrorPeerAccessAlreadyEnabled = 704
+    cudaErrorPeerAccessAlreadyEnabled = 704,
+    cudaErrorTooManyPeers = 711,
+    cudaErrorPeerAccessUnsupported = 217
 } cudaError_t;
 typedef enum {
     cudaMemcpyHostToDevice = 1,

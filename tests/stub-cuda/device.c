@@ -323,9 +323,10 @@ cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int which)
 cudaError_t
 cudaGetDeviceProperties(struct cudaDeviceProp *properties, int which)
 {
-    (void)which;
     STUB_ENTER(cudaError_t);
-    snprintf(properties->name, sizeof properties->name, "NVIDIA H100 80GB HBM3");
+    snprintf(properties->name, sizeof properties->name,
+             which == (int)setting("DTSIM_STUB_OTHER", -1) ? "NVIDIA T400"
+                                                           : "NVIDIA H100 80GB HBM3");
     return cudaSuccess;
 }
 

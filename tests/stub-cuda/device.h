@@ -2,7 +2,7 @@
  *
  * Each stream has a clock, which every call that is enqueued moves on by what the call takes: figures of an H100 as below,
  * and up to half a percent more or less by chance. Every address that a call is given must lie in memory that was
- * allocated. In the environment: DTSIM_STUB_GPUS (1), DTSIM_STUB_MEMORY in bytes (80e9), DTSIM_STUB_CAPABILITY (90),
+ * allocated. In the environment: DTSIM_STUB_GPUS (1), DTSIM_STUB_OTHER (a GPU of another kind; none), DTSIM_STUB_MEMORY in bytes (80e9), DTSIM_STUB_CAPABILITY (90),
  * DTSIM_STUB_FAIL=FUNCTION:NTH:CODE, DTSIM_STUB_HANG=FUNCTION:NTH, and DTSIM_STUB_TRACE, a file to which the names of functions go when they are first
  * called. */
 #pragma once

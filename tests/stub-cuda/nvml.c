@@ -1,35 +1,21 @@
-/* NVML of a GPU that computes nothing: 18 links to switches, which run at 26.562 GB/s. */
-#include <stddef.h>
+/* NVML of a GPU that computes nothing: 18 links to switches, which run at 26.562 GB/s, and a
+ * clock that power limits to 1755 MHz. None of it where
+ * DTSIM_STUB_NVML is set. */
+#include "calib/nvml.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-    unsigned id, scope;
-    long long timestamp, latency_us;
-    int type, status;
-    union {
-        double real;
-        unsigned number;
-        unsigned long long number_64;
-    } value;
-} Field;
-
-int nvmlInit_v2(void);
-int nvmlShutdown(void);
-int nvmlSystemGetDriverVersion(char *text, unsigned size);
-int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device);
-int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *active);
-int nvmlDeviceGetNvLinkRemoteDeviceType(void *device, unsigned link, int *type);
-int nvmlDeviceGetFieldValues(void *device, int n, Field *fields);
-int nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *generation);
-int nvmlDeviceGetMaxPcieLinkWidth(void *device, unsigned *width);
-
-static int device;
+struct CalibNvmlDevice {
+    int of_gpu;
+};
+static CalibNvmlDevice device;
 
 int
 nvmlInit_v2(void)
 {
-    return 0;
+    return getenv("DTSIM_STUB_NVML") != NULL;
 }
 
 int
@@ -46,46 +32,67 @@ nvmlSystemGetDriverVersion(char *text, unsigned size)
 }
 
 int
-nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **ret)
+nvmlDeviceGetHandleByPciBusId_v2(const char *address, CalibNvmlDevice **ret)
 {
     *ret = &device;
     return strcmp(address, "0000:18:00.0") != 0;
 }
 
 int
-nvmlDeviceGetNvLinkState(void *of, unsigned link, int *active)
+nvmlDeviceGetNvLinkState(CalibNvmlDevice *of, unsigned link, int *active)
 {
     *active = 1;
     return of != &device || link >= 18;
 }
 
 int
-nvmlDeviceGetNvLinkRemoteDeviceType(void *of, unsigned link, int *type)
+nvmlDeviceGetNvLinkRemoteDeviceType(CalibNvmlDevice *of, unsigned link, int *type)
 {
-    *type = 2;
+    *type = CALIB_NVML_TO_SWITCH;
     return of != &device || link >= 18;
 }
 
 int
-nvmlDeviceGetFieldValues(void *of, int n, Field *fields)
+nvmlDeviceGetFieldValues(CalibNvmlDevice *of, int n, CalibNvmlField *fields)
 {
     for (int i = 0; i < n; i++) {
-        fields[i].status = fields[i].id == 90 ? 0 : 3;
+        fields[i].status = fields[i].id == CALIB_NVML_NVLINK_MBps ? 0 : 3;
         fields[i].value.number = 26562;
     }
     return of != &device;
 }
 
 int
-nvmlDeviceGetMaxPcieLinkGeneration(void *of, unsigned *generation)
+nvmlDeviceGetMaxPcieLinkGeneration(CalibNvmlDevice *of, unsigned *generation)
 {
     *generation = 5;
     return of != &device;
 }
 
 int
-nvmlDeviceGetMaxPcieLinkWidth(void *of, unsigned *width)
+nvmlDeviceGetMaxPcieLinkWidth(CalibNvmlDevice *of, unsigned *width)
 {
     *width = 16;
+    return of != &device;
+}
+
+int
+nvmlDeviceGetNvLinkRemotePciInfo_v2(CalibNvmlDevice *of, unsigned link, CalibNvmlPci *ret)
+{
+    ret->bus = 0xff; /* a switch */
+    return of != &device || link >= 18;
+}
+
+int
+nvmlDeviceGetClockInfo(CalibNvmlDevice *of, int which, unsigned *MHz)
+{
+    *MHz = 1755;
+    return of != &device || which != CALIB_NVML_SM_CLOCK;
+}
+
+int
+nvmlDeviceGetCurrentClocksThrottleReasons(CalibNvmlDevice *of, unsigned long long *seen)
+{
+    *seen = 4; /* power */
     return of != &device;
 }

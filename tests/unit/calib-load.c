@@ -177,6 +177,75 @@ test_bare(void)
     }
 }
 
+/* How GPUs meet: as the driver tells, as copies between GPUs show where it tells nothing, and as dtsim can have it. */
+static const struct {
+    const char *title;
+    int capability, gpus, nvlinks;
+    double nvlink_GBps;
+    bool nvswitch;
+    const char *mesh; /* ends and number of each bundle */
+    double p2p_GBps;
+    ClusterLink link;
+    gint64 link_GBps;
+    const char *says;
+} joints[] = {
+    {"switches", 90, 8, 18, 25, true, "", 360, CLUSTER_LINK_NVSWITCH, 450, NULL},
+    {"switches whose links' rate is not told", 90, 8, 18, 0, true, "", 360, CLUSTER_LINK_NVSWITCH,
+     450, "# data sheet of this generation\nnvlink-rate"},
+    {"links whose rate is not told", 80, 4, 12, 0, false, "", 80, CLUSTER_LINK_MESH, 300,
+     "mesh stays empty"},
+    {"four GPUs, each two joined by four links", 80, 4, 12, 25, false, "014 024 034 124 134 234",
+     80, CLUSTER_LINK_MESH, 300, "\nmesh = 0-1:4 0-2:4 0-3:4 1-2:4 1-3:4 2-3:4\n"},
+    {"a ring of four reaches all over one between", 70, 4, 4, 25, false, "012 122 232 032", 40,
+     CLUSTER_LINK_MESH, 100, "\nmesh = 0-1:2 0-3:2 1-2:2 2-3:2\n"},
+    {"bridges join pairs", 80, 4, 12, 25, false, "019 239", 20, CLUSTER_LINK_PCIE, 16,
+     "what all do together goes over PCIe: 0-1:9 2-3:9\nlink = pcie\n"},
+    {"no NVML, and copies as fast as PCIe", 90, 8, 0, 0, false, "", 50, CLUSTER_LINK_PCIE, 16,
+     NULL},
+    {"no NVML, and copies that PCIe cannot", 90, 8, 0, 0, false, "", 360, CLUSTER_LINK_NVSWITCH,
+     450, "# measured: faster than PCIe, and no driver told of links\nlink = nvswitch\n"},
+    {"no NVML, Volta", 70, 8, 0, 0, false, "", 140, CLUSTER_LINK_MESH, 150, "mesh stays empty"},
+};
+
+static void
+test_joints(void)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(joints); i++) {
+        Recorded r = recorded_new(joints[i].gpus);
+        CalibMachine *m = &r.machine;
+        CalibError error = {{0}};
+        CalibStore *store;
+        char *path = folder_new();
+        g_test_message("%s", joints[i].title);
+        m->compute_capability = joints[i].capability;
+        m->nvlinks = joints[i].nvlinks;
+        m->nvlink_GBps = joints[i].nvlink_GBps;
+        m->nvswitch = joints[i].nvswitch;
+        m->pcie_generation = 3;
+        g_auto(GStrv) bundles = g_strsplit(joints[i].mesh, " ", -1);
+        for (char **b = bundles; *b != NULL && **b != '\0'; b++)
+            m->mesh[(*b)[0] - '0'][(*b)[1] - '0'] = m->mesh[(*b)[1] - '0'][(*b)[0] - '0'] =
+                (uint8_t)((*b)[2] - '0');
+        CalibStoreSpec where = {path, "0.1.0", "here", m, false};
+        g_assert_cmpint(calib_store_open(&where, &store, &error), ==, CALIB_STORE_OK);
+        CalibRow row = {.us = {1 << 28, NAN, NAN, NAN}, .samples = 9, .steady = true};
+        row.what.kind = CALIB_CASE_MEMORY;
+        row.what.memory = (CalibMemory){CALIB_P2P, 1 << 28};
+        row.us[0] = (1 << 28) / joints[i].p2p_GBps / 1e3;
+        g_assert_cmpint(calib_store_add(store, &row, &error), ==, CALIB_STORE_OK);
+        g_autofree char *text = calib_system_text(m, store);
+        g_assert_cmpint(calib_store_write_text(store, "system.conf", text, &error), ==,
+                        CALIB_STORE_OK);
+        calib_store_free(store);
+        g_autoptr(ClusterSystem) s = load(path);
+        g_assert_cmpint(s->link, ==, joints[i].link);
+        g_assert_cmpint(s->nvlink_Bps, ==, joints[i].link_GBps * 1000000000);
+        if (joints[i].says != NULL)
+            g_assert_nonnull(strstr(text, joints[i].says));
+        folder_free(path);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -185,5 +254,6 @@ main(int argc, char **argv)
     g_test_add_func("/calib/load/tables", test_tables);
     g_test_add_func("/calib/load/collectives-and-overlaps", test_collectives);
     g_test_add_func("/calib/load/machines-that-say-little", test_bare);
+    g_test_add_func("/calib/load/how-gpus-meet", test_joints);
     return g_test_run();
 }

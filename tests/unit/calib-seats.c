@@ -88,6 +88,25 @@ test_bad(void)
     }
 }
 
+/* Rank 0 measures kernels for all: other GPUs are refused by all ranks alike, on its node and on others. */
+static void
+test_kinds(void)
+{
+    static const char *const seen[] = {"nA", "nB", "mA", "mB"};
+    for (int other = 1; other < 4; other++)
+        for (int rank = 0; rank < 4; rank++) {
+            CalibSeatsHello all[4];
+            CalibSeats seats;
+            CalibError error = {{0}};
+            fill(all, 4, seen);
+            for (int i = 0; i < 4; i++)
+                snprintf(all[i].kind, sizeof all[i].kind, "H%d00", i == other ? 2 : 1);
+            g_assert_false(calib_seats_find(all, 4, rank, &seats, &error));
+            g_assert_nonnull(strstr(error.text, "host-n has H100, "));
+            g_assert_nonnull(strstr(error.text, " H200; calibrate nodes of one kind"));
+        }
+}
+
 /* Each GPU of a run has one seat; each group of it has each rank once, on the first GPUs of the first nodes. */
 static void
 test_groups(void)
@@ -120,6 +139,7 @@ main(int argc, char **argv)
     g_test_summary("each GPU has one process, and groups have the first GPUs of the first nodes");
     g_test_add_func("/calib/seats/shared-out", test_good);
     g_test_add_func("/calib/seats/what-is-refused", test_bad);
+    g_test_add_func("/calib/seats/kinds", test_kinds);
     g_test_add_func("/calib/seats/groups", test_groups);
     return g_test_run();
 }
