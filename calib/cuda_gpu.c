@@ -16,7 +16,8 @@
 /* Random numbers of a block, which is repeated: a multiple of 64 bytes, so that copies stay aligned, and no power of two,
  * so that rows of a matrix differ. */
 #define BLOCK ((size_t)(1 << 20) - 4160)
-#define MOST_COPIES 1024
+/* Twice 128 MB of the largest L2 cache are 64 KB so many times. */
+#define MOST_COPIES 4096
 
 /* --- open and close --------------------------------------------------------------------------- */
 
@@ -142,6 +143,23 @@ grow_peer(CalibGpu *gpu, int64_t bytes, CalibError *error)
     return CALIB_OK;
 }
 
+/* In exclusive mode (nvidia-smi -c) the other GPU is its own process' alone. */
+static CalibStatus
+enable_peer(CalibGpu *gpu, int device, CalibError *error)
+{
+    cudaError_t code = cudaDeviceEnablePeerAccess(device, 0);
+    if (code == cudaErrorPeerAccessAlreadyEnabled)
+        cudaGetLastError();
+    if (code == cudaSuccess || code == cudaErrorPeerAccessAlreadyEnabled)
+        return CALIB_OK;
+    CalibStatus status =
+        calib_cuda_failed(gpu->rank, "cudaDeviceEnablePeerAccess", code, __FILE__, __LINE__, error);
+    return code == cudaErrorDevicesUnavailable || code == cudaErrorPeerAccessUnsupported ||
+                   code == cudaErrorTooManyPeers
+               ? CALIB_CANNOT
+               : status;
+}
+
 CalibStatus
 calib_gpu_reserve_peer(CalibGpu *gpu, int device, int64_t bytes, void **ret, CalibError *error)
 {
@@ -152,12 +170,7 @@ calib_gpu_reserve_peer(CalibGpu *gpu, int device, int64_t bytes, void **ret, Cal
     CALIB_CUDA(gpu, cudaDeviceCanAccessPeer(&reached, gpu->device, device));
     if (!reached)
         return calib_cannot(error, "GPU %d cannot reach GPU %d's memory", gpu->device, device);
-    cudaError_t code = cudaDeviceEnablePeerAccess(device, 0);
-    if (code == cudaErrorPeerAccessAlreadyEnabled)
-        cudaGetLastError();
-    else if (code != cudaSuccess)
-        return calib_cuda_failed(gpu->rank, "cudaDeviceEnablePeerAccess", code, __FILE__, __LINE__,
-                                 error);
+    CALIB_TRY(enable_peer(gpu, device, error));
     if (bytes > gpu->peer_bytes) {
         CALIB_CUDA(gpu, cudaSetDevice(device));
         CalibStatus status = grow_peer(gpu, bytes, error);

@@ -48,7 +48,11 @@ look_at(ncclComm_t comm, void *data)
     ncclResult_t *worst = data, code = ncclSuccess;
     if (ncclCommGetAsyncError(comm, &code) != ncclSuccess)
         return;
-    if (code != ncclSuccess && code != ncclInProgress)
+#if NCCL_VERSION_CODE >= 21400
+    if (code == ncclInProgress)
+        return;
+#endif
+    if (code != ncclSuccess)
         *worst = code;
 }
 
