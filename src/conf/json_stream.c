@@ -4,8 +4,8 @@
 #include "conf/json_stream.h"
 
 #include "conf/complaint.h"
+#include "conf/stream.h"
 
-#include <gio/gio.h>
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
@@ -202,26 +202,6 @@ conf_json_stream_parse(const char *name, const char *text, gsize length, ConfJso
     return done;
 }
 
-/* By its first bytes, not by its name. */
-static GInputStream *
-open_plain(const char *path, GError **error)
-{
-    g_autoptr(GFile) file = g_file_new_for_path(path);
-    g_autoptr(GFileInputStream) stream = g_file_read(file, NULL, error);
-    if (stream == NULL)
-        return NULL;
-    g_autoptr(GInputStream) buffered =
-        g_buffered_input_stream_new_sized(G_INPUT_STREAM(stream), BLOCK_BYTES);
-    gsize n = 0;
-    if (g_buffered_input_stream_fill(G_BUFFERED_INPUT_STREAM(buffered), 2, NULL, error) < 0)
-        return NULL;
-    const guint8 *head = g_buffered_input_stream_peek_buffer(G_BUFFERED_INPUT_STREAM(buffered), &n);
-    if (n < 2 || head[0] != 0x1f || head[1] != 0x8b)
-        return g_steal_pointer(&buffered);
-    g_autoptr(GZlibDecompressor) unzip = g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP);
-    return g_converter_input_stream_new(buffered, G_CONVERTER(unzip));
-}
-
 static gboolean
 read_stream(Reader *r, GInputStream *stream, yajl_handle yajl, GError **error)
 {
@@ -242,13 +222,9 @@ read_stream(Reader *r, GInputStream *stream, yajl_handle yajl, GError **error)
 gboolean
 conf_json_stream_load(const char *path, ConfJsonFunc func, gpointer user, GError **error)
 {
-    g_autoptr(GError) cause = NULL;
-    g_autoptr(GInputStream) stream = open_plain(path, &cause);
-    if (stream == NULL) {
-        g_set_error(error, CONF_ERROR, CONF_ERROR_IO, "%s: cannot be read: %s", path,
-                    cause->message);
+    g_autoptr(GInputStream) stream = conf_stream_open(path, error);
+    if (stream == NULL)
         return FALSE;
-    }
     Reader r = {.name = path, .func = func, .user = user};
     yajl_handle yajl = yajl_alloc(&callbacks, NULL, &r);
     gboolean done = read_stream(&r, stream, yajl, error);

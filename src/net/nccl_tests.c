@@ -8,6 +8,7 @@
 #include "net/rows.h"
 
 #include "conf/complaint.h"
+#include "conf/line_label.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,36 +59,6 @@ stream_of(Parser *p, const char *label, gsize n)
     s->columns = (NetTestsColumns){.us = 1.0, .GBps = 1.0};
     g_ptr_array_add(p->streams, s);
     return s;
-}
-
-/* "[1,0]<stdout>:" of mpirun --tag-output, "0: " of srun -l, "[pod/NAME/CONTAINER] " of kubectl --prefix. */
-static const char *
-label_skip(const char *line, const char **ret_label, gsize *ret_n)
-{
-    const char *p = line + strspn(line, " \t");
-    gsize digits = strspn(p, "0123456789");
-    *ret_label = "";
-    *ret_n = 0;
-    if (digits > 0 && digits < 8 && p[digits] == ':' &&
-        (p[digits + 1] == ' ' || p[digits + 1] == '\0' || p[digits + 1] == '#')) {
-        *ret_label = p;
-        *ret_n = digits;
-        return p + digits + 1;
-    }
-    gsize pair = p[0] == '[' ? strspn(p + 1, "0123456789,") : 0;
-    if (pair > 0 && g_str_has_prefix(p + 1 + pair, "]<std")) {
-        const char *end = strstr(p, ">:");
-        *ret_label = p + 1;
-        *ret_n = pair;
-        return end != NULL ? end + 2 : p + strlen(p);
-    }
-    if (g_str_has_prefix(p, "[pod/")) {
-        const char *end = strchr(p, ']');
-        *ret_label = p + 1;
-        *ret_n = end != NULL ? (gsize)(end - p - 1) : 0;
-        return end != NULL ? end + 1 : p;
-    }
-    return line;
 }
 
 static void note(Parser *p, guint line, const char *format, ...) G_GNUC_PRINTF(3, 4);
@@ -239,7 +210,7 @@ line_read(Parser *p, guint line, const char *text, GError **error)
 {
     const char *label;
     gsize n;
-    const char *rest = label_skip(text, &label, &n);
+    const char *rest = conf_line_label(text, &label, &n);
     Stream *s = stream_of(p, label, n);
     g_auto(GStrv) words = net_tests_words(rest);
     if (words[0] == NULL)

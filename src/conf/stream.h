@@ -1,0 +1,7 @@
+/* Files as streams of bytes, unpacked where they are packed. */
+#pragma once
+
+#include <gio/gio.h>
+
+/* By its first bytes, not by its name: gzip is unpacked. The complaint names the path. */
+GInputStream *conf_stream_open(const char *path, GError **error);
