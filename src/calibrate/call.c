@@ -181,6 +181,22 @@ type_of(const char *name)
     return -1;
 }
 
+guint
+calibrate_call_type_bytes(const char *type)
+{
+    int index = type_of(type);
+    return index >= 0 ? types[index].bytes : 0;
+}
+
+const char *
+calibrate_call_type_name(const char *dtype)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(types); i++)
+        if (strcmp(types[i].name, dtype) == 0)
+            return types[i].torch;
+    return "";
+}
+
 static int
 type_at(const char *list, guint index)
 {

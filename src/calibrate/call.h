@@ -31,6 +31,10 @@ typedef struct {
 
 /* Appends to `out` what is kept of the event; FALSE where it is none of these. */
 gboolean calibrate_call_pack(const CalibrateEvent *event, GString *out);
+/* Bytes of an element by the profile's name of its type, "c10::BFloat16"; 0: not known. */
+guint calibrate_call_type_bytes(const char *type);
+/* The profile's name of a type by ours, "bf16"; "" where it has none. */
+const char *calibrate_call_type_name(const char *dtype);
 /* What it says; kind NONE for "". */
 CalibrateCall calibrate_call_read(const char *packed);
 /* Nodes that the ranks lie on, with `per_node` ranks on each; 0: it cannot be told. */

@@ -83,6 +83,7 @@ calibrate_header_clear(CalibrateHeader *h)
 {
     g_clear_pointer(&h->schema, g_free);
     g_clear_pointer(&h->device, g_free);
+    g_clear_pointer(&h->contents, g_free);
     g_clear_pointer(&h->backend, g_free);
     g_clear_pointer(&h->keys, g_ptr_array_unref);
 }

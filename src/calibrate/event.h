@@ -42,6 +42,9 @@ typedef struct {
     char *backend;           /* "nccl"; NULL */
     gint64 rank, world_size; /* -1: it does not say */
     gint64 base_ns;          /* of the trace's origin since 1970; 0: its times are since then */
+    char *contents;          /* of another kind of file: how many of what; NULL */
+    gint64 step_ns;          /* times are cut off to whole multiples; 0: they are not */
+    gboolean sums_only;      /* kernels that do not say when they began, one after the other here */
     GPtrArray *keys;         /* of char*: names at the top, at most 12, for complaints */
 } CalibrateHeader;
 void calibrate_header_clear(CalibrateHeader *header);

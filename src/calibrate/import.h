@@ -38,6 +38,11 @@ gboolean calibrate_import_nccl_tests(CalibrateImport *import, const char *path,
  * the least of their times, since the others waited; all kernels by name. None of these is no error. */
 gboolean calibrate_import_trace(CalibrateImport *import, const CalibrateTrace *trace,
                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* As of a profile. *ret_trace is NULL for what macOS leaves beside files, which is noted and left out; else the caller
+ * frees it. */
+gboolean calibrate_import_chakra(CalibrateImport *import, const char *path,
+                                 CalibrateTrace **ret_trace,
+                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* What mamf-finder of https://github.com/stas00/ml-engineering prints. */
 gboolean calibrate_import_mamf(CalibrateImport *import, const char *name, const char *text,
                                GError **error) G_GNUC_WARN_UNUSED_RESULT;

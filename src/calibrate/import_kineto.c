@@ -81,12 +81,19 @@ add_memory(CalibrateImport *import, const CalibrateCall *call, double us)
     calibrate_rows_add(import->rows, CALIBRATE_TABLE_MEMORY, keys, &us);
 }
 
+/* Cut off to whole steps a time is too short by half a step, which is to be at most 2.5 % of it. */
+static const char *
+too_short(const CalibrateTrace *t, gint64 ns)
+{
+    return ns < 20 * t->header.step_ns ? "kernels of less than 20 us in whole us" : NULL;
+}
+
 static void
 take_op(CalibrateImport *import, const CalibrateTrace *t, const CalibrateCall *call,
         const Launched *launched)
 {
     double us = (double)launched->ns / 1e3;
-    const char *refusal = call->refusal;
+    const char *refusal = call->refusal != NULL ? call->refusal : too_short(t, launched->ns);
     if (refusal == NULL && launched->beside)
         refusal = "kernels beside which others ran";
     if (refusal == NULL && launched->ns < 1)
@@ -161,6 +168,8 @@ take_collectives(CalibrateImport *import, const CalibrateTrace *t)
         else if (refusal == NULL && k->duration_ns < 1)
             refusal = "kernels of no length";
         else if (refusal == NULL)
+            refusal = too_short(t, k->duration_ns);
+        if (refusal == NULL)
             refusal = add_collective(import, t, call, (double)k->duration_ns / 1e3);
         if (refusal != NULL)
             calibrate_rows_leave_out(import->rows, refusal);
@@ -197,8 +206,9 @@ calibrate_import_trace(CalibrateImport *import, const CalibrateTrace *t, GError 
     take_collectives(import, t);
     take_names(import, t);
     calibrate_import_source(import, t->path,
-                            "PyTorch profile, %s, %u kernels and copies; GEMMs, attention and "
+                            "%s, %s, %u kernels and copies; GEMMs, attention and "
                             "memory: medians of those that ran alone; collectives: the least",
+                            t->header.schema != NULL ? "Chakra trace" : "PyTorch profile",
                             t->header.device != NULL ? t->header.device : "device not named",
                             t->kernels->len);
     return TRUE;

@@ -1,5 +1,10 @@
 ## Sources of the layer calibrate.
 libdtsim_a_SOURCES += %D%/error.h
+libdtsim_a_SOURCES += %D%/chakra.c %D%/chakra.h
+libdtsim_a_SOURCES += %D%/chakra_groups.c %D%/chakra_groups.h
+libdtsim_a_SOURCES += %D%/chakra_json.c %D%/chakra_json.h
+libdtsim_a_SOURCES += %D%/chakra_node.c %D%/chakra_node.h
+libdtsim_a_SOURCES += %D%/chakra_source.c %D%/chakra_source.h
 libdtsim_a_SOURCES += %D%/check.c %D%/check.h %D%/check_parts.h
 libdtsim_a_SOURCES += %D%/check_coverage.c
 libdtsim_a_SOURCES += %D%/check_rules.c
@@ -21,8 +26,10 @@ libdtsim_a_SOURCES += %D%/profile.c %D%/profile.h
 libdtsim_a_SOURCES += %D%/plot.c %D%/plot.h %D%/plot_parts.h
 libdtsim_a_SOURCES += %D%/plot_tables.c
 libdtsim_a_SOURCES += %D%/machine.c %D%/machine.h
+libdtsim_a_SOURCES += %D%/protobuf.c %D%/protobuf.h
 libdtsim_a_SOURCES += %D%/tables.c %D%/tables.h %D%/rows.c
 libdtsim_a_SOURCES += %D%/import.c %D%/import.h
+libdtsim_a_SOURCES += %D%/import_chakra.c
 libdtsim_a_SOURCES += %D%/import_kineto.c
 libdtsim_a_SOURCES += %D%/import_mamf.c
 libdtsim_a_SOURCES += %D%/import_nccl_tests.c

@@ -335,15 +335,19 @@ link_kernels(Loader *l)
 
 /* --- whole traces ------------------------------------------------------------------------------- */
 
-/* "sampled_rank-0.json.gz", "rank_12", "rank7": 0, 12, 7; -1: it has none. */
+/* "sampled_rank-0.json.gz", "rank_12", "rank7", Chakra's "all_reduce.3.et": 0, 12, 7, 3; -1: it has none. */
 static gint64
 rank_of_name(const char *path)
 {
     g_autofree char *name = g_path_get_basename(path);
-    const char *at = strstr(name, "rank");
-    if (at == NULL)
+    const char *at = strstr(name, "rank"), *end = strstr(name, ".et");
+    if (at != NULL)
+        at += 4 + strspn(at + 4, "-_.");
+    else if (end != NULL)
+        for (at = end; at > name && g_ascii_isdigit(at[-1]); at--)
+            ;
+    else
         return -1;
-    at += 4 + strspn(at + 4, "-_.");
     gsize digits = strspn(at, "0123456789");
     g_autofree char *number = g_strndup(at, digits);
     return digits > 0 && digits < 10 ? number_of(number) : -1;
@@ -411,6 +415,14 @@ calibrate_trace_parse(const char *name, const char *text, gsize length, GError *
     loader_init(&l, name);
     return loader_finish(
         &l, calibrate_events_parse(name, text, length, take, &l, &l.trace->header, error));
+}
+
+CalibrateTrace *
+calibrate_trace_gather(const char *path, CalibrateTraceSource source, gpointer user, GError **error)
+{
+    Loader l;
+    loader_init(&l, path);
+    return loader_finish(&l, source(path, take, &l, &l.trace->header, user, error));
 }
 
 void

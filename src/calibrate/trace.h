@@ -43,6 +43,12 @@ typedef struct {
 CalibrateTrace *calibrate_trace_load(const char *path, GError **error);
 CalibrateTrace *calibrate_trace_parse(const char *name, const char *text, gsize length,
                                       GError **error);
+/* Events of another kind of file than the profiler's; `source` hands them to `func`, and fills the header. */
+typedef gboolean (*CalibrateTraceSource)(const char *path, CalibrateEventFunc func,
+                                         gpointer func_user, CalibrateHeader *header, gpointer user,
+                                         GError **error);
+CalibrateTrace *calibrate_trace_gather(const char *path, CalibrateTraceSource source, gpointer user,
+                                       GError **error);
 void calibrate_trace_free(CalibrateTrace *trace);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CalibrateTrace, calibrate_trace_free)
 

@@ -19,4 +19,4 @@ typedef struct {
     gboolean (*read)(const char *path, CalibrateImport *import, GPtrArray *traces, GError **error);
 } CliImport;
 
-extern const CliImport cli_import_kineto, cli_import_mamf, cli_import_nccl_tests, cli_import_tsv;
+extern const CliImport cli_import_chakra, cli_import_kineto, cli_import_mamf, cli_import_nccl_tests, cli_import_tsv;

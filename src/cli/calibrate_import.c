@@ -16,7 +16,8 @@
 #define MAX_RANKS (1 << 20)
 
 static const CliImport *const imports[] = {&cli_import_nccl_tests, &cli_import_kineto,
-                                           &cli_import_mamf, &cli_import_tsv, NULL};
+                                           &cli_import_chakra,     &cli_import_mamf,
+                                           &cli_import_tsv,        NULL};
 
 typedef struct {
     CalibrateImport import;
@@ -175,10 +176,15 @@ count_rows(const CalibrateImport *import)
 }
 
 static gboolean
-write_report(Wish *w, const GPtrArray *traces, GError **error)
+write_report(Wish *w, const CliImport *kind, const GPtrArray *traces, GError **error)
 {
     CalibrateMerged merged[CALIBRATE_N_TABLES];
     gboolean writes = w->directory != NULL;
+    if (kind->reports && traces->len == 0) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE, "%s; there is no other file",
+                    (const char *)w->import.notes->pdata[0]);
+        return FALSE;
+    }
     if (writes && count_rows(&w->import) == 0) {
         g_set_error(error, CLI_ERROR, CLI_ERROR_OUTPUT,
                     "%s: nothing to write: no file has GPU kernels; leave -o out for the report",
@@ -209,7 +215,7 @@ import(Wish *w, int argc, char **argv, GError **error)
     for (int i = 2; i < argc; i++)
         if (!kind->read(argv[i], &w->import, traces, error))
             return FALSE;
-    return write_report(w, traces, error);
+    return write_report(w, kind, traces, error);
 }
 
 static int

@@ -19,6 +19,7 @@ libdtsim_a_SOURCES += %D%/comparison.c %D%/comparison.h
 libdtsim_a_SOURCES += %D%/explain.c
 libdtsim_a_SOURCES += %D%/format.c %D%/format.h
 libdtsim_a_SOURCES += %D%/group.c %D%/group.h
+libdtsim_a_SOURCES += %D%/import_chakra.c
 libdtsim_a_SOURCES += %D%/import_kineto.c
 libdtsim_a_SOURCES += %D%/import_mamf.c
 libdtsim_a_SOURCES += %D%/import_nccl_tests.c

@@ -31,7 +31,11 @@ static void
 head_text(const CalibrateTrace *t, GString *out)
 {
     const CalibrateHeader *h = &t->header;
-    g_string_append_printf(out, "%s: PyTorch profile of ", t->path);
+    g_string_append_printf(out, "%s: ", t->path);
+    if (h->schema != NULL)
+        g_string_append_printf(out, "Chakra trace (schema %s) of ", h->schema);
+    else
+        g_string_append(out, "PyTorch profile of ");
     if (t->rank >= 0)
         g_string_append_printf(out, "rank %" G_GINT64_FORMAT "%s", t->rank,
                                t->rank_of_name ? " (by the file's name)" : "");
@@ -43,9 +47,13 @@ head_text(const CalibrateTrace *t, GString *out)
         g_string_append(out, ", world size not said: taken as one process");
     if (h->backend != NULL)
         g_string_append_printf(out, ", %s", h->backend);
-    g_string_append_printf(out, "\n  %s; %s events\n",
-                           h->device != NULL ? h->device : "GPU not named",
-                           report_grouped((double)t->n_events).text);
+    g_string_append_printf(out, "\n  %s; ", h->device != NULL ? h->device : "GPU not named");
+    if (h->contents != NULL)
+        g_string_append_printf(out, "%s\n", h->contents);
+    else
+        g_string_append_printf(out, "%s events\n", report_grouped((double)t->n_events).text);
+    if (h->sums_only)
+        g_string_append(out, "  kernels do not say when they began: times are sums\n");
     if (t->n_untimed > 0)
         g_string_append_printf(
             out, "  %u events of the GPU have no usable times and are left out\n", t->n_untimed);
@@ -171,7 +179,8 @@ report_profile_text(const CalibrateTrace *t, GString *out)
         g_string_append(out, "  no GPU kernels: it was profiled without the GPU's activities\n");
         return;
     }
-    unions_text(&p, out);
+    if (!t->header.sums_only)
+        unions_text(&p, out);
     kinds_text(&p, out);
     operations_text(t, out);
     names_text(t, out);
@@ -194,6 +203,10 @@ head_json(JsonBuilder *b, const CalibrateTrace *t)
 {
     const CalibrateHeader *h = &t->header;
     report_json_text(b, "file", t->path);
+    if (h->contents != NULL) {
+        report_json_text(b, "schema", h->schema);
+        report_json_text(b, "contents", h->contents);
+    }
     report_json_text(b, "gpu", h->device);
     report_json_text(b, "backend", h->backend);
     count_json(b, "rank", t->rank, t->rank >= 0);
@@ -225,9 +238,9 @@ groups_json(JsonBuilder *b, const CalibrateTrace *t, const GArray *groups, gbool
 }
 
 static void
-unions_json(JsonBuilder *b, const CalibrateProfile *p)
+unions_json(JsonBuilder *b, const CalibrateProfile *p, gboolean known)
 {
-    gboolean any = p->n_gpu > 0; /* without a kernel nothing took 0 us */
+    gboolean any = known && p->n_gpu > 0; /* without a kernel nothing took 0 us */
     report_json_int(b, "gpu_events", p->n_gpu);
     report_json_double(b, "span_us", any ? us(p->span_ns) : NAN);
     report_json_double(b, "busy_us", any ? us(p->busy_ns) : NAN);
@@ -243,7 +256,7 @@ report_profile_json(JsonBuilder *b, const CalibrateTrace *t)
     CalibrateProfile p = calibrate_profile(t);
     report_json_object(b, NULL);
     head_json(b, t);
-    unions_json(b, &p);
+    unions_json(b, &p, !t->header.sums_only);
     report_json_array(b, "steps");
     for (guint i = 0; i < t->steps->len; i++) {
         const CalibrateStep *step = &g_array_index(t->steps, CalibrateStep, i);
@@ -315,7 +328,7 @@ report_profile_tsv(const CalibrateTrace *t, GString *out)
                              p.nccl_ns, p.communication_ns, p.exposed_ns};
     static const char *const names[] = {"span", "busy",          "compute",
                                         "nccl", "communication", "exposed"};
-    for (guint i = 0; i < G_N_ELEMENTS(unions); i++)
+    for (guint i = 0; i < G_N_ELEMENTS(unions) && !t->header.sums_only; i++)
         row_tsv(out, t, "union", names[i], p.n_gpu, us(unions[i]));
     for (guint kind = 0; kind < CALIBRATE_N_KINDS; kind++)
         row_tsv(out, t, "kind", calibrate_kind_name(kind), p.n[kind], us(p.total_ns[kind]));
