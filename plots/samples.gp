@@ -1,5 +1,5 @@
 # How is the time of an iteration distributed?  Bars: share of the samples; line: share that is not longer.
-# gnuplot -c samples.gp DATA PICTURE svg|png TITLE<tab>UNIT<tab>UNDISTURBED
+# gnuplot -c samples.gp DATA PICTURE svg|png TITLE<tab>UNIT<tab>UNDISTURBED<tab>ITS ERROR (one sigma)
 # DATA: two blocks; middle, width and height of each bar; time, 0 and share of each sample.
 
 data = ARG1
@@ -9,7 +9,10 @@ title = ARG4[1:at - 1]
 rest = ARG4[at + 1:*]
 at = strstrt(rest, tab)
 unit = rest[1:at - 1]
-undisturbed = real(rest[at + 1:*])
+rest = rest[at + 1:*]
+at = strstrt(rest, tab)
+undisturbed = real(rest[1:at - 1])
+error = real(rest[at + 1:*])
 
 set datafile separator tab
 if (ARG3 eq "svg") {
@@ -43,4 +46,4 @@ set arrow from undisturbed, 0 to undisturbed, top nohead dashtype 3 linewidth 2 
 plot data index 0 using 1:3:2 with boxes linecolor rgb "#4477aa" title "samples", \
      data index 1 using 1:3 axes x1y2 with steps linewidth 2 linecolor rgb "#cc6677" \
          title "not longer (right axis)", \
-     NaN with lines dashtype 3 linewidth 2 linecolor rgb "#555555" title "undisturbed"
+     NaN with lines dashtype 3 linewidth 2 linecolor rgb "#555555" title sprintf("undisturbed, +- %.3g %s (one sigma, all together)", error, unit)

@@ -1,6 +1,7 @@
 # How does a quantity depend on an axis?  For the bubble, the closed form for equal stages is dotted beside.
 # gnuplot -c sweep.gp DATA PICTURE svg|png TITLE<tab>AXIS<tab>QUANTITY<tab>0|1 (closed form)
-# DATA: one block a curve; columns x, y, closed form (or NaN), the curve's name.
+# DATA: one block a curve; columns x, y, closed form (or NaN), the curve's name, one
+# sigma (or NaN).
 
 data = ARG1
 tab = "\t"
@@ -55,5 +56,8 @@ if (closed) {
              linecolor rgb color(i) title (i == 1 ? "closed form, equal stages" : "")
 } else {
     plot for [i = 1:blocks] data index i - 1 using 1:2 with linespoints pointtype point(i) \
-             pointsize 0.7 linewidth 2 linecolor rgb color(i) title names[i] noenhanced
+             pointsize 0.7 linewidth 2 linecolor rgb color(i) title names[i] noenhanced, \
+         for [i = 1:blocks] data index i - 1 using 1:2:5 with yerrorbars pointtype -1 \
+             linewidth 1 linecolor rgb color(i) \
+             title (i == 1 ? "one sigma" : "")
 }

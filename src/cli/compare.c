@@ -41,6 +41,8 @@ fill(ReportSchedule *row, const CliCase *c, const ScheduleType *type, const Step
     guint n = r->stages->len;
     cli_comparison_fill(row, c->schedule, type);
     row->time_s = (double)r->time_ns * 1e-9;
+    row->certainty = report_certainty(r);
+    row->doubts = g_array_ref(r->doubts);
     row->makespan = (double)r->makespan_ns * 1e-9;
     row->max_span = (double)r->max_span_ns * 1e-9;
     row->bubble_fraction = r->bubble_fraction;

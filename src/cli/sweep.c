@@ -52,7 +52,9 @@ picture_group(Wish *w)
 static void
 point_clear(gpointer point)
 {
-    g_free(((ReportPoint *)point)->refused);
+    ReportPoint *p = point;
+    g_free(p->refused);
+    g_clear_pointer(&p->doubts, g_array_unref);
 }
 
 /* Where schedules are compared, each has the chunks that it can have. */
@@ -92,6 +94,8 @@ point_run(const CliInputs *in, const CliMachine *machine, const LlmShape *shape,
     p->gpus = c->plan->gpus;
     p->global_batch = c->plan->spec.global_batch;
     p->time_s = (double)r->time_ns / 1e9;
+    p->certainty = report_certainty(r);
+    p->doubts = g_array_ref(r->doubts);
     p->tokens_per_s_per_gpu = report_tokens_per_s(&run) / (double)c->plan->gpus;
     p->mfu = report_mfu(&run);
     p->bubble_fraction = r->bubble_fraction;

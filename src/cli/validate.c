@@ -201,6 +201,7 @@ predict(Validation *v, CliMeasured *m, ReportValidated *row, GError **error)
         return TRUE;
     }
     row->predicted_s = m->stand_in ? NAN : (double)r->time_ns / 1e9;
+    row->certainty = m->stand_in ? report_no_certainty : report_certainty(r);
     row->predicted_gb = memory_of(m, r);
     row->fits = r->verdict == STEP_FITS;
     return TRUE;

@@ -3,6 +3,7 @@
 
 #include "report/collective.h"
 
+#include "report/certainty.h"
 #include "report/gantt.h"
 #include "report/json_number.h"
 #include "report/number.h"
@@ -11,10 +12,6 @@
 
 #include <math.h>
 #include <string.h>
-
-static const char *const basis_names[] = {[COST_MEASURED] = "measured",
-                                          [COST_INTERPOLATED] = "interpolated",
-                                          [COST_MODELLED] = "modelled"};
 
 double
 report_bus_factor(NetOp op, guint ranks)
@@ -76,7 +73,7 @@ json_row(JsonBuilder *b, const ReportCollective *r, const ReportCollectiveRow *r
     report_json_double(b, "busbw_GBps", bus * algbw(row, row->time_us));
     report_json_text(b, "algorithm", row->algorithm);
     report_json_text(b, "protocol", row->protocol);
-    report_json_text(b, "basis", basis_names[row->basis]);
+    report_json_text(b, "basis", report_basis_names[row->basis]);
     report_json_double(b, "error_frac", row->error_frac);
     if (r->log != NULL) {
         report_json_double(b, "measured_us", row->measured_us);
@@ -128,7 +125,7 @@ collective_tsv(const ReportCollective *r, GString *out)
             out, "%" G_GINT64_FORMAT "\t%s\t%s\t%s\t%s\t%s\t%s\t%s", row->bytes,
             report_plain(row->time_us, 6).text, report_plain(algbw(row, row->time_us), 6).text,
             report_plain(bus * algbw(row, row->time_us), 6).text, row->algorithm, row->protocol,
-            basis_names[row->basis], report_plain(row->error_frac, 3).text);
+            report_basis_names[row->basis], report_plain(row->error_frac, 3).text);
         if (r->log != NULL)
             g_string_append_printf(out, "\t%s\t%s\t%s", report_plain(row->measured_us, 6).text,
                                    report_plain(bus * algbw(row, row->measured_us), 6).text,
@@ -160,10 +157,10 @@ text_row(ReportTable *table, const ReportCollective *r, const ReportCollectiveRo
     report_table_cell(table, "%s", row->algorithm[0] != '\0' ? row->algorithm : "-");
     report_table_cell(table, "%s", row->protocol[0] != '\0' ? row->protocol : "-");
     if (row->error_frac > 0)
-        report_table_cell(table, "%s +-%s", basis_names[row->basis],
+        report_table_cell(table, "%s +-%s", report_basis_names[row->basis],
                           report_percent(row->error_frac).text);
     else
-        report_table_cell(table, "%s", basis_names[row->basis]);
+        report_table_cell(table, "%s", report_basis_names[row->basis]);
 }
 
 static void

@@ -4,6 +4,7 @@
 #include "report/run.h"
 
 #include "report/advice.h"
+#include "report/certainty.h"
 #include "report/json_number.h"
 #include "report/links.h"
 #include "report/model.h"
@@ -93,12 +94,9 @@ json_iteration(JsonBuilder *b, const ReportRun *run)
     report_json_double(b, "mfu", report_mfu(run));
     report_json_double(b, "hfu", report_hfu(run));
     report_json_text(b, "flops_convention", llm_flops_name(run->convention));
-    report_json_double(b, "time_error_s", seconds(r->error_ns));
+    report_certainty_members(b, report_certainty(r));
     report_json_double(b, "slowed_s", seconds(r->slowed_ns));
     report_json_double(b, "delayed_s", seconds(r->delayed_ns));
-    report_json_double(b, "measured_share", r->share[COST_MEASURED]);
-    report_json_double(b, "interpolated_share", r->share[COST_INTERPOLATED]);
-    report_json_double(b, "modelled_share", r->share[COST_MODELLED]);
     json_builder_end_object(b);
 }
 
@@ -186,8 +184,7 @@ json_certainty(JsonBuilder *b, const ReportRun *run)
     for (StepKind k = 0; k < STEP_N_KINDS; k++)
         report_json_double(b, step_kind_name(k), seconds(r->breakdown_error_ns[k]));
     json_builder_end_object(b);
-    report_json_bool(b, "rests_on_models", report_rests_on_models(r));
-    report_worth_member(b, run, 10);
+    report_worth_members(b, run);
 }
 
 static void

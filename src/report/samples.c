@@ -3,10 +3,12 @@
 
 #include "report/samples.h"
 
+#include "report/certainty.h"
 #include "report/gantt.h"
 #include "report/json_number.h"
 #include "report/number.h"
 #include "report/section.h"
+#include "report/shapes.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -59,6 +61,24 @@ text_head(const ReportSamples *r, GString *out)
                            r->noise->seed, s->n);
 }
 
+/* Noise is drawn onto times that err together: all samples by as much as the iteration without it. */
+static ReportCertainty
+certainty_of(const StepSamples *s)
+{
+    return report_certainty(s->undisturbed);
+}
+
+static void
+text_certainty(const StepSamples *s, GString *out)
+{
+    g_autofree char *words = report_certainty_words(certainty_of(s));
+    g_autofree char *text = g_strdup_printf(
+        "+- is one sigma, by which all of these err together, beside what is left to chance; "
+        "compute and communication are %s.",
+        words);
+    report_paragraph(out, "  ", text);
+}
+
 static void
 text_row(ReportTable *table, const char *what, double ns, double undisturbed_ns)
 {
@@ -75,7 +95,7 @@ text_times(const StepSamples *s, GString *out)
     double undisturbed_ns = (double)s->undisturbed_ns;
     report_table_cell(table, "undisturbed");
     report_table_cell(table, "%s", report_time(seconds(undisturbed_ns)).text);
-    report_table_cell(table, " ");
+    report_table_cell(table, "+- %s", report_time(certainty_of(s).error_s).text);
     text_row(table, "mean", step_samples_mean_ns(s), undisturbed_ns);
     for (guint i = 0; i < G_N_ELEMENTS(quantiles); i++)
         text_row(table, quantiles[i].name, (double)step_samples_quantile_ns(s, quantiles[i].frac),
@@ -135,9 +155,12 @@ samples_text(const ReportSamples *r, GString *out)
     const StepSamples *s = r->samples;
     text_head(r, out);
     text_times(s, out);
+    text_certainty(s, out);
     text_causes(s, out);
     text_suspects(s, out);
-    g_string_append_printf(out, "\n%u of %u ranks simulated%s%s\n", s->ranks_simulated, s->ranks,
+    g_string_append_c(out, '\n');
+    report_append_unmeasured(s->undisturbed, out);
+    g_string_append_printf(out, "%u of %u ranks simulated%s%s\n", s->ranks_simulated, s->ranks,
                            s->lanes ? ", each for its tensor-parallel group in lock step" : "",
                            s->fused ? "; runs of kernels as one" : "");
 }
@@ -199,6 +222,7 @@ samples_json(const ReportSamples *r, GString *out)
     report_json_object(b, "iteration");
     report_json_int(b, "samples", s->n);
     report_json_double(b, "undisturbed_s", seconds((double)s->undisturbed_ns));
+    report_certainty_members(b, certainty_of(s));
     report_json_double(b, "mean_s", seconds(step_samples_mean_ns(s)));
     report_json_double(b, "deviation_s", seconds(step_samples_deviation_ns(s)));
     for (guint i = 0; i < G_N_ELEMENTS(quantiles); i++) {
@@ -210,6 +234,8 @@ samples_json(const ReportSamples *r, GString *out)
         json_builder_add_double_value(b, seconds((double)s->samples[i].time_ns));
     json_builder_end_array(b);
     json_builder_end_object(b);
+    ReportRun undisturbed = {.plan = r->plan, .schedule = r->schedule, .result = s->undisturbed};
+    report_worth_members(b, &undisturbed);
     report_json_object(b, "causes_s");
     for (guint k = 0; k < STEP_N_CAUSES; k++)
         report_json_double(b, step_cause_names[k], cause_s(s, k));
@@ -233,7 +259,7 @@ samples_tsv(const ReportSamples *r, GString *out)
     g_string_append(out, "sample\ttime_s\tundisturbed_s");
     for (guint k = 0; k < STEP_N_CAUSES; k++)
         g_string_append_printf(out, "\t%s_s", step_cause_names[k]);
-    g_string_append(out, "\tguilty\tguilty_s\n");
+    g_string_append_printf(out, "\tguilty\tguilty_s%s\n", report_certainty_columns);
     for (guint i = 0; i < s->n; i++) {
         const StepSample *sample = &s->samples[i];
         gboolean any = sample->worst.kind != STEP_N_WHERES;
@@ -244,8 +270,10 @@ samples_tsv(const ReportSamples *r, GString *out)
         for (guint k = 0; k < STEP_N_CAUSES; k++)
             g_string_append_printf(out, "\t%s",
                                    report_plain(seconds((double)sample->cause_ns[k]), 9).text);
-        g_string_append_printf(out, "\t%s\t%s\n", name,
+        g_string_append_printf(out, "\t%s\t%s", name,
                                report_plain(seconds((double)sample->worst_ns), 9).text);
+        report_certainty_fields(certainty_of(s), out);
+        g_string_append_c(out, '\n');
     }
 }
 
@@ -293,8 +321,9 @@ report_samples_plot(const ReportSamples *r, const char *path, GError **error)
                                report_plain((double)s->sorted_ns[i] / scale, 9).text,
                                report_plain((i + 1.0) / s->n, 9).text);
     g_autofree char *words =
-        g_strdup_printf("%s on %s, %" G_GINT64_FORMAT " GPUs: %s\t%s\t%s", r->plan->shape->name,
+        g_strdup_printf("%s on %s, %" G_GINT64_FORMAT " GPUs: %s\t%s\t%s\t%s", r->plan->shape->name,
                         r->plan->system->name, r->plan->gpus, r->wrong, long_ones ? "s" : "ms",
-                        report_plain((double)s->undisturbed_ns / scale, 9).text);
+                        report_plain((double)s->undisturbed_ns / scale, 9).text,
+                        report_plain((double)s->undisturbed->error_ns / scale, 9).text);
     return report_plot("samples.gp", data, words, path, error);
 }

@@ -27,6 +27,7 @@ report_schedule_free(ReportSchedule *s)
     g_free(s->peak_weight_grad);
     g_free(s->picture);
     g_free(s->peak_memory_bytes);
+    g_clear_pointer(&s->doubts, g_array_unref);
     report_gantt_free(s->gantt);
     g_free(s);
 }
@@ -82,6 +83,33 @@ report_schedules_sort(ReportSchedules *schedules, guint order)
         rows->pdata[i] = g_array_index(places, Place, i).s;
 }
 
+ReportRival *
+report_schedules_rivals(const ReportSchedules *schedules)
+{
+    ReportRival *rivals = g_new0(ReportRival, schedules->rows->len);
+    gboolean any_fits = FALSE;
+    for (guint i = 0; i < schedules->rows->len; i++) {
+        const ReportSchedule *s = schedules->rows->pdata[i];
+        any_fits = any_fits || (s->refused == NULL && s->fits);
+    }
+    for (guint i = 0; i < schedules->rows->len; i++) {
+        const ReportSchedule *s = schedules->rows->pdata[i];
+        if (s->refused == NULL && (s->fits || !any_fits))
+            rivals[i] = (ReportRival){s->time_s, 1, s->doubts};
+    }
+    return rivals;
+}
+
+/* Which no other is surely faster than. Caller frees. */
+static gboolean *
+best_of(const ReportSchedules *schedules)
+{
+    guint best;
+    g_autofree ReportRival *rivals = report_schedules_rivals(schedules);
+    gboolean *is = report_rivals_of_best(rivals, schedules->rows->len, &best);
+    return is != NULL ? is : g_new0(gboolean, schedules->rows->len);
+}
+
 static void
 json_counts(JsonBuilder *b, const char *key, const guint *values, guint n)
 {
@@ -111,9 +139,11 @@ json_units(JsonBuilder *b, const ReportSchedule *s)
 }
 
 static void
-json_real(JsonBuilder *b, const ReportSchedule *s)
+json_real(JsonBuilder *b, const ReportSchedule *s, gboolean best)
 {
     report_json_double(b, "time_s", s->time_s);
+    report_certainty_members(b, s->certainty);
+    report_json_bool(b, "within_error_of_best", best);
     report_json_double(b, "max_span_s", s->max_span);
     report_json_array(b, "peak_memory_bytes");
     for (guint i = 0; i < s->params.pp; i++)
@@ -124,7 +154,7 @@ json_real(JsonBuilder *b, const ReportSchedule *s)
 }
 
 static void
-json_row(JsonBuilder *b, const ReportSchedule *s, gboolean real)
+json_row(JsonBuilder *b, const ReportSchedule *s, gboolean real, gboolean best)
 {
     guint n = s->params.pp;
     report_json_object(b, NULL);
@@ -152,7 +182,7 @@ json_row(JsonBuilder *b, const ReportSchedule *s, gboolean real)
     report_json_int(b, "weight_versions", s->weight_versions);
     report_json_bool(b, "reconstruction", s->reconstruction);
     if (real)
-        json_real(b, s);
+        json_real(b, s, best);
     else
         json_units(b, s);
     json_builder_end_object(b);
@@ -162,10 +192,11 @@ static void
 schedules_json(const ReportSchedules *schedules, GString *out)
 {
     g_autoptr(JsonBuilder) b = json_builder_new();
+    g_autofree gboolean *best = best_of(schedules);
     report_json_object(b, NULL);
     report_json_array(b, "schedules");
     for (guint i = 0; i < schedules->rows->len; i++)
-        json_row(b, schedules->rows->pdata[i], schedules->real);
+        json_row(b, schedules->rows->pdata[i], schedules->real, best[i]);
     json_builder_end_array(b);
     json_builder_end_object(b);
     report_json_print(b, out);
@@ -184,13 +215,17 @@ static void
 schedules_tsv(const ReportSchedules *schedules, GString *out)
 {
     gboolean real = schedules->real;
+    g_autofree gboolean *best = best_of(schedules);
     g_string_append(out, "schedule\tpp\tmicrobatches\tvpp\t");
     g_string_append(out,
                     real ? "time_s\tmakespan_s\tmax_span_s\tbubble_fraction\tbubble_over_ideal\t"
                            "peak_microbatches\tpeak_memory_bytes\tpeak_memory_rank\tp2p_bytes\t"
-                           "fits\trefused\n"
+                           "fits\trefused"
                          : "makespan\tbusy_max\tmax_span\tbubble_fraction\tbubble_over_ideal\t"
-                           "closed_form_makespan\trefused\n");
+                           "closed_form_makespan\trefused");
+    if (real)
+        g_string_append_printf(out, "%s\twithin_error_of_best", report_certainty_columns);
+    g_string_append_c(out, '\n');
     for (guint i = 0; i < schedules->rows->len; i++) {
         const ReportSchedule *s = schedules->rows->pdata[i];
         g_string_append_printf(out, "%s\t%u\t%u\t%u", s->name, s->params.pp, s->params.microbatches,
@@ -210,7 +245,12 @@ schedules_tsv(const ReportSchedules *schedules, GString *out)
                                      s->bubble_fraction, s->bubble_over_ideal, s->closed_form};
             tsv_values(s, values, G_N_ELEMENTS(values), out);
         }
-        g_string_append_printf(out, "\t%s\n", s->refused != NULL ? s->refused : "");
+        g_string_append_printf(out, "\t%s", s->refused != NULL ? s->refused : "");
+        if (real) {
+            report_certainty_fields(s->refused != NULL ? report_no_certainty : s->certainty, out);
+            g_string_append_printf(out, "\t%s", s->refused != NULL ? "" : best[i] ? "yes" : "no");
+        }
+        g_string_append_c(out, '\n');
     }
 }
 
@@ -231,11 +271,14 @@ panel_title(const ReportSchedule *s, gboolean real)
 {
     g_autofree char *chunks =
         s->params.vpp > 1 ? g_strdup_printf(", %u chunks a rank", s->params.vpp) : g_strdup("");
-    return g_strdup_printf(
-        "%s%s%s: %s %s, bubble %s %%%s", s->name, chunks,
-        s->reconstruction ? " (reconstruction)" : "", real ? "iteration" : "makespan",
-        real ? report_time(s->time_s).text : report_plain(s->makespan, 5).text,
-        report_fixed(s->bubble_fraction * 100, 1).text, real && !s->fits ? ", does not fit" : "");
+    g_autofree char *time = real
+                                ? g_strdup_printf("iteration %s +- %s", report_time(s->time_s).text,
+                                                  report_time(s->certainty.error_s).text)
+                                : g_strdup_printf("makespan %s", report_plain(s->makespan, 5).text);
+    return g_strdup_printf("%s%s%s: %s, bubble %s %%%s", s->name, chunks,
+                           s->reconstruction ? " (reconstruction)" : "", time,
+                           report_fixed(s->bubble_fraction * 100, 1).text,
+                           real && !s->fits ? ", does not fit" : "");
 }
 
 gboolean

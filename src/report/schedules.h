@@ -1,6 +1,7 @@
 /* Schedules beside each other, in units of time or on real layer times; and the list of them. */
 #pragma once
 
+#include "report/certainty.h"
 #include "report/gantt.h"
 #include "schedule/schedule.h"
 
@@ -31,6 +32,8 @@ typedef struct {
     char *picture;                /* owned: lines of text, or NULL */
     /* on real layer times */
     double time_s;
+    ReportCertainty certainty;
+    GArray *doubts;               /* owned: StepResult.doubts */
     gint64 *peak_memory_bytes;    /* owned, [pp] */
     gint64 peak_bytes, p2p_bytes; /* of the worst rank; sent by one GPU in an iteration */
     guint peak_rank;
@@ -48,6 +51,8 @@ void report_schedule_free(ReportSchedule *s);
 /* Orders; NULL-terminated. Refused schedules come last, equals stay as listed. */
 extern const char *const report_schedule_orders[];
 void report_schedules_sort(ReportSchedules *schedules, guint order);
+/* One for each row; of those that fit, where any does. Caller frees. */
+ReportRival *report_schedules_rivals(const ReportSchedules *schedules);
 
 /* `format` as --format. */
 void report_schedules(const ReportSchedules *schedules, const char *format, GString *out);

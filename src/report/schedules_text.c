@@ -58,6 +58,7 @@ real_row(ReportTable *table, const ReportSchedule *s, double best)
     append_name(table, s);
     report_table_cell(table, "%u", s->params.vpp);
     report_table_cell(table, "%s", report_time(s->time_s).text);
+    report_table_cell(table, "%s", report_time(s->certainty.error_s).text);
     report_table_cell(table, "%s x", report_fixed(s->time_s / best, 3).text);
     append_bubbles(table, s);
     report_table_cell(table, "%s", report_time(s->max_span).text);
@@ -88,9 +89,9 @@ append_table(const ReportSchedules *schedules, GString *out)
                                              "busy",      "max span", "idle/total", "idle/ideal",
                                              "in flight", NULL};
     static const char *const real_heads[] = {
-        "schedule",  "vpp",         "iteration", "to best", "idle/total", "idle/ideal", "max span",
-        "in flight", "peak memory", "rank",      "p2p/GPU", "memory",     NULL};
-    g_autoptr(ReportTable) table = schedules->real ? report_table_new("lrrrrrrrrrrl", real_heads)
+        "schedule", "vpp",       "iteration",   "+-",   "to best", "idle/total", "idle/ideal",
+        "max span", "in flight", "peak memory", "rank", "p2p/GPU", "memory",     NULL};
+    g_autoptr(ReportTable) table = schedules->real ? report_table_new("lrrrrrrrrrrrl", real_heads)
                                                    : report_table_new("lrrrrrrrr", unit_heads);
     double best = best_time(schedules);
     guint n = 0;
@@ -200,6 +201,27 @@ append_pictures(const GPtrArray *rows, GString *out)
                          "which microbatch\n  (last digit where narrow); . idle\n");
 }
 
+/* What the times rest on, and which is best as far as that can be told. */
+static void
+append_certainty(const ReportSchedules *schedules, GString *out)
+{
+    guint n = schedules->rows->len, n_ran = 0, n_models = 0;
+    g_autofree ReportCertainty *ran = g_new(ReportCertainty, n);
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_autofree ReportRival *rivals = report_schedules_rivals(schedules);
+    for (guint i = 0; i < n; i++) {
+        const ReportSchedule *s = schedules->rows->pdata[i];
+        g_ptr_array_add(names, s->name);
+        if (s->refused != NULL)
+            continue;
+        ran[n_ran++] = s->certainty;
+        n_models += report_certainty_is_modelled(s->certainty);
+    }
+    report_append_certainties(ran, n_ran, out);
+    report_append_best(rivals, (const char *const *)names->pdata, n, "iteration", out);
+    report_append_modelled(n_models, n_ran, out);
+}
+
 void
 report_schedules_text(const ReportSchedules *schedules, GString *out)
 {
@@ -207,6 +229,10 @@ report_schedules_text(const ReportSchedules *schedules, GString *out)
     report_paragraph(out, "", schedules->head);
     g_string_append(out, "\n");
     append_table(schedules, out);
+    if (schedules->real) {
+        g_string_append_c(out, '\n');
+        append_certainty(schedules, out);
+    }
     if (rows->len > 1)
         append_notes(schedules, out);
     append_refused(rows, out);

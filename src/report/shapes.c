@@ -3,14 +3,16 @@
 
 #include "report/shapes.h"
 
+#include "report/certainty.h"
 #include "report/json_number.h"
 #include "report/number.h"
+#include "report/table.h"
 
 #include <string.h>
 
 #define G "%" G_GINT64_FORMAT
+#define N_WORTH 10 /* shapes that a run on models names */
 
-static const char *const basis_names[] = {"measured", "interpolated", "modelled"};
 static const char *const pass_names[] = {"forward", "dgrad", "wgrad"};
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -99,7 +101,28 @@ report_shapes_worth(const StepResult *result, guint most)
 gboolean
 report_rests_on_models(const StepResult *result)
 {
-    return result->share[COST_MODELLED] > 0.5;
+    return report_certainty_is_modelled(report_certainty(result));
+}
+
+void
+report_append_unmeasured(const StepResult *r, GString *out)
+{
+    g_autoptr(GArray) worth = report_shapes_worth(r, N_WORTH);
+    if (!report_rests_on_models(r) || worth->len == 0)
+        return;
+    g_string_append_printf(out,
+                           "  WARNING: %s rests on shapes that were not measured; measure first "
+                           "(dtsim shapes --worth %d):\n",
+                           report_percent(r->share[COST_MODELLED]).text, N_WORTH);
+    g_autoptr(ReportTable) table = report_table_new("lrl", NULL);
+    for (guint i = 0; i < worth->len; i++) {
+        const StepShape *s = &g_array_index(r->shapes, StepShape, g_array_index(worth, guint, i));
+        g_autofree char *words = report_shape_words(s, " ");
+        report_table_cell(table, "%s", words);
+        report_table_cell(table, "+- %s", report_time(s->error_ns * 1e-9).text);
+        report_table_cell(table, "%s", s->name);
+    }
+    report_table_print(table, 4, out);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -119,7 +142,7 @@ comment(const ReportShapes *r, const StepShape *s, GString *out)
                                                        : " forward";
     g_autofree char *share = g_strdup(report_percent(share_of(r, s)).text);
     g_string_append_printf(out, "# %s%s: %s of the iteration; %s each, %s", s->name, pass, share,
-                           report_time(s->time.ns * 1e-9).text, basis_names[s->time.basis]);
+                           report_time(s->time.ns * 1e-9).text, report_basis_names[s->time.basis]);
     if (s->time.error_frac > 0)
         g_string_append_printf(out, " +- %s", report_percent(s->time.error_frac).text);
     g_string_append_c(out, '\n');
@@ -197,8 +220,11 @@ shapes_text(const ReportShapes *r, GString *out)
                            r->worth > 0 ? "Shapes worth measuring" : "Shapes", plan->shape->name,
                            plan->system->name, plan->gpus, plan->gpus == 1 ? "" : "s", p->tp, p->pp,
                            p->dp, p->cp, p->ep, p->micro_batch, p->seq);
-    g_string_append_printf(out, "# iteration %s +- %s (one sigma); for dtsim-calibrate --shapes\n",
-                           report_time((double)result->time_ns * 1e-9).text, error);
+    g_autofree char *rests = report_certainty_words(report_certainty(result));
+    g_string_append_printf(out,
+                           "# iteration %s +- %s (one sigma); for dtsim-calibrate --shapes\n"
+                           "# compute and communication: %s\n",
+                           report_time((double)result->time_ns * 1e-9).text, error, rests);
     g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(line_free);
     for_each(r, visit_line, lines);
     for (guint i = 0; i < lines->len; i++) {
@@ -233,7 +259,7 @@ visit_row(const ReportShapes *r, const StepShape *s, gpointer user)
     const double values[] = {s->calls, s->time.ns * 1e-3, share_of(r, s), s->time.error_frac,
                              s->error_ns * 1e-9};
     g_string_append_printf(user, "%s\t%s\t%s\t%s\t%s\t%d", step_shape_kind_names[s->kind], words,
-                           s->name, pass_of(s), basis_names[s->time.basis],
+                           s->name, pass_of(s), report_basis_names[s->time.basis],
                            step_shape_is_measurable(s) ? 1 : 0);
     for (guint i = 0; i < G_N_ELEMENTS(values); i++)
         g_string_append_printf(user, "\t%s", report_plain(values[i], 6).text);
@@ -258,7 +284,7 @@ json_shape(const ReportShapes *r, const StepShape *s, gpointer user)
     report_json_text(b, "shape", words);
     report_json_text(b, "name", s->name);
     report_json_text(b, "pass", *pass_of(s) != '\0' ? pass_of(s) : NULL);
-    report_json_text(b, "basis", basis_names[s->time.basis]);
+    report_json_text(b, "basis", report_basis_names[s->time.basis]);
     report_json_bool(b, "measurable", step_shape_is_measurable(s));
     report_json_double(b, "calls", s->calls);
     report_json_double(b, "time_us", s->time.ns * 1e-3);
@@ -269,9 +295,10 @@ json_shape(const ReportShapes *r, const StepShape *s, gpointer user)
 }
 
 void
-report_worth_member(JsonBuilder *b, const ReportRun *run, guint most)
+report_worth_members(JsonBuilder *b, const ReportRun *run)
 {
-    const ReportShapes worth = {run, most};
+    const ReportShapes worth = {run, N_WORTH};
+    report_json_bool(b, "rests_on_models", report_rests_on_models(run->result));
     report_json_array(b, "worth_measuring");
     for_each(&worth, json_shape, b);
     json_builder_end_array(b);
@@ -287,7 +314,7 @@ shapes_json(const ReportShapes *r, GString *out)
     report_json_text(b, "system", r->run->plan->system->name);
     report_json_int(b, "gpus", r->run->plan->gpus);
     report_json_double(b, "time_s", (double)result->time_ns / 1e9);
-    report_json_double(b, "time_error_s", (double)result->error_ns / 1e9);
+    report_certainty_members(b, report_certainty(result));
     report_json_array(b, "shapes");
     for_each(r, json_shape, b);
     json_builder_end_array(b);

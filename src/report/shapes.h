@@ -14,8 +14,11 @@ GArray *report_shapes_worth(const StepResult *result, guint most);
 /* More than half of the time rests on shapes whose times are modelled. */
 gboolean report_rests_on_models(const StepResult *result);
 
-/* JSON's "worth_measuring" of a run. */
-void report_worth_member(JsonBuilder *b, const ReportRun *run, guint most);
+/* Where it does: a warning, and the ten that are most worth measuring. */
+void report_append_unmeasured(const StepResult *result, GString *out);
+
+/* JSON's "rests_on_models" and "worth_measuring" of a run. */
+void report_worth_members(JsonBuilder *b, const ReportRun *run);
 
 typedef struct {
     const ReportRun *run;

@@ -29,6 +29,14 @@ value_of(const ReportPoint *p, guint quantity)
     return values[quantity];
 }
 
+/* Of a time and what is in proportion to it, or to its inverse, the time's relative error; else NAN. */
+static double
+error_of(const ReportPoint *p, guint quantity)
+{
+    static const gboolean of_time[] = {FALSE, TRUE, TRUE, TRUE, FALSE};
+    return of_time[quantity] ? value_of(p, quantity) * p->certainty.error_s / p->time_s : NAN;
+}
+
 static guint
 n_axes(const ReportSweep *sweep)
 {
@@ -56,15 +64,46 @@ value_on(const ReportSweep *sweep, const ReportPoint *p, guint a)
     return names != NULL ? g_strdup(names->pdata[p->at[a]]) : g_strdup_printf(G, p->at[a]);
 }
 
+/* Points are compared by the GPU time that a token takes, among those that fit, where any does. Caller frees. */
+static ReportRival *
+rivals_of(const ReportSweep *sweep)
+{
+    ReportRival *rivals = g_new0(ReportRival, sweep->points->len);
+    gboolean any_fits = FALSE;
+    for (guint i = 0; i < sweep->points->len; i++) {
+        const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
+        any_fits = any_fits || (p->refused == NULL && p->fits);
+    }
+    for (guint i = 0; i < sweep->points->len; i++) {
+        const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
+        if (p->refused == NULL && (p->fits || !any_fits))
+            rivals[i] =
+                (ReportRival){p->time_s, 1 / (p->time_s * p->tokens_per_s_per_gpu), p->doubts};
+    }
+    return rivals;
+}
+
+/* Which points no other is surely better than. Caller frees. */
+static gboolean *
+best_of(const ReportSweep *sweep)
+{
+    guint best;
+    g_autofree ReportRival *rivals = rivals_of(sweep);
+    gboolean *is = report_rivals_of_best(rivals, sweep->points->len, &best);
+    return is != NULL ? is : g_new0(gboolean, sweep->points->len);
+}
+
 static void
 sweep_tsv(const ReportSweep *sweep, GString *out)
 {
     gboolean named = has_names(sweep);
+    g_autofree gboolean *best = best_of(sweep);
     for (guint a = 0; a < n_axes(sweep); a++)
         g_string_append_printf(out, "%s\t", sweep->axes[a].option);
     g_string_append(out, "gpus\tglobal_batch_size\ttime_s\ttokens_per_s_per_gpu\tmfu\t"
                          "bubble_fraction\tclosed_form_bubble\tpeak_gb\tfits\trefused");
-    g_string_append(out, named ? "\tchunks\n" : "\n");
+    g_string_append_printf(out, "%s%s\twithin_error_of_best\n", named ? "\tchunks" : "",
+                           report_certainty_columns);
     for (guint i = 0; i < sweep->points->len; i++) {
         const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
         for (guint a = 0; a < n_axes(sweep); a++) {
@@ -72,7 +111,9 @@ sweep_tsv(const ReportSweep *sweep, GString *out)
             g_string_append_printf(out, "%s\t", value);
         }
         if (p->refused != NULL) {
-            g_string_append_printf(out, "\t\t\t\t\t\t\t\t\t%s%s\n", p->refused, named ? "\t" : "");
+            g_string_append_printf(out, "\t\t\t\t\t\t\t\t\t%s%s", p->refused, named ? "\t" : "");
+            report_certainty_fields(report_no_certainty, out);
+            g_string_append(out, "\t\n");
             continue;
         }
         g_string_append_printf(out, G "\t" G, p->gpus, p->global_batch);
@@ -83,7 +124,8 @@ sweep_tsv(const ReportSweep *sweep, GString *out)
         g_string_append_printf(out, "\t%s\t", p->fits ? "yes" : "no");
         if (named)
             g_string_append_printf(out, "\t" G, p->vpp);
-        g_string_append_c(out, '\n');
+        report_certainty_fields(p->certainty, out);
+        g_string_append_printf(out, "\t%s\n", best[i] ? "yes" : "no");
     }
 }
 
@@ -91,6 +133,7 @@ static void
 sweep_json(const ReportSweep *sweep, GString *out)
 {
     g_autoptr(JsonBuilder) b = json_builder_new();
+    g_autofree gboolean *best = best_of(sweep);
     report_json_object(b, NULL);
     report_json_array(b, "points");
     for (guint i = 0; i < sweep->points->len; i++) {
@@ -109,6 +152,8 @@ sweep_json(const ReportSweep *sweep, GString *out)
             report_json_int(b, "gpus", p->gpus);
             report_json_int(b, "global_batch_size", p->global_batch);
             report_json_double(b, "time_s", p->time_s);
+            report_certainty_members(b, p->certainty);
+            report_json_bool(b, "within_error_of_best", best[i]);
             report_json_double(b, "tokens_per_s_per_gpu", p->tokens_per_s_per_gpu);
             report_json_double(b, "mfu", p->mfu);
             report_json_double(b, "bubble_fraction", p->bubble_fraction);
@@ -136,6 +181,7 @@ text_point(ReportTable *table, const ReportSweep *sweep, const ReportPoint *p)
     report_table_cell(table, G, p->gpus);
     report_table_cell(table, G, p->global_batch);
     report_table_cell(table, "%s", report_time(p->time_s).text);
+    report_table_cell(table, "%s", report_time(p->certainty.error_s).text);
     report_table_cell(table, "%s", report_grouped(p->tokens_per_s_per_gpu).text);
     report_table_cell(table, "%s", report_percent(p->mfu).text);
     report_table_cell(table, "%s", report_percent(p->bubble_fraction).text);
@@ -149,8 +195,8 @@ text_point(ReportTable *table, const ReportSweep *sweep, const ReportPoint *p)
 static ReportTable *
 text_table(const ReportSweep *sweep)
 {
-    static const char *const rest[] = {"gpus",   "batch",   "iteration", "tokens/s/GPU", "MFU",
-                                       "bubble", "formula", "peak GB",   "memory"};
+    static const char *const rest[] = {"gpus", "batch",  "iteration", "+-",      "tokens/s/GPU",
+                                       "MFU",  "bubble", "formula",   "peak GB", "memory"};
     const char *heads[REPORT_SWEEP_AXES + 1 + G_N_ELEMENTS(rest) + 1] = {NULL};
     g_autoptr(GString) align = g_string_new(NULL);
     guint n = 0;
@@ -164,8 +210,41 @@ text_table(const ReportSweep *sweep)
     }
     for (guint i = 0; i < G_N_ELEMENTS(rest); i++)
         heads[n++] = rest[i];
-    g_string_append(align, "rrrrrrrrl");
+    g_string_append(align, "rrrrrrrrrl");
     return report_table_new(align->str, heads);
+}
+
+/* "tp 8, schedule zb_h1". Caller frees. */
+static char *
+point_name(const ReportSweep *sweep, const ReportPoint *p)
+{
+    GString *name = g_string_new(NULL);
+    for (guint a = 0; a < n_axes(sweep); a++) {
+        g_autofree char *value = value_on(sweep, p, a);
+        g_string_append_printf(name, "%s%s %s", a > 0 ? ", " : "", sweep->axes[a].option, value);
+    }
+    return g_string_free(name, FALSE);
+}
+
+/* What the times rest on, and which point is best as far as that can be told. */
+static void
+text_certainty(const ReportSweep *sweep, GString *out)
+{
+    guint n = sweep->points->len, n_ran = 0, n_models = 0;
+    g_autofree ReportCertainty *ran = g_new(ReportCertainty, n);
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autofree ReportRival *rivals = rivals_of(sweep);
+    for (guint i = 0; i < n; i++) {
+        const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
+        g_ptr_array_add(names, point_name(sweep, p));
+        if (p->refused != NULL)
+            continue;
+        ran[n_ran++] = p->certainty;
+        n_models += report_certainty_is_modelled(p->certainty);
+    }
+    report_append_certainties(ran, n_ran, out);
+    report_append_best(rivals, (const char *const *)names->pdata, n, "tokens/s/GPU", out);
+    report_append_modelled(n_models, n_ran, out);
 }
 
 static void
@@ -182,13 +261,10 @@ sweep_text(const ReportSweep *sweep, GString *out)
         const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
         if (p->refused == NULL)
             continue;
-        g_string_append(out, "refused:");
-        for (guint a = 0; a < n_axes(sweep); a++) {
-            g_autofree char *value = value_on(sweep, p, a);
-            g_string_append_printf(out, "%s %s %s", a > 0 ? "," : "", sweep->axes[a].option, value);
-        }
-        g_string_append_printf(out, ": %s\n", p->refused);
+        g_autofree char *name = point_name(sweep, p);
+        g_string_append_printf(out, "refused: %s: %s\n", name, p->refused);
     }
+    text_certainty(sweep, out);
 }
 
 void
@@ -240,9 +316,11 @@ append_curve(const ReportSweep *sweep, guint quantity, guint x, guint first, GSt
             g_string_append(data, "\n\n");
         any = TRUE;
         double closed = quantity == 0 ? p->closed_form_bubble : NAN;
-        g_string_append_printf(data, G "\t%s\t%s\t%s\n", p->at[x],
+        double error = error_of(p, quantity);
+        g_string_append_printf(data, G "\t%s\t%s\t%s\t%s\n", p->at[x],
                                report_plain(value_of(p, quantity), 9).text,
-                               isnan(closed) ? "NaN" : report_plain(closed, 9).text, name);
+                               isnan(closed) ? "NaN" : report_plain(closed, 9).text, name,
+                               isnan(error) ? "NaN" : report_plain(error, 9).text);
     }
 }
 

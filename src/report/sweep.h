@@ -1,7 +1,7 @@
 /* The points of a sweep: text, JSON, TSV and a plot of one quantity against an axis. */
 #pragma once
 
-#include <glib.h>
+#include "report/certainty.h"
 
 #define REPORT_SWEEP_AXES 3
 
@@ -10,6 +10,8 @@ typedef struct {
     char *refused;                /* owned: why not; NULL: it ran, and what follows is set */
     gint64 gpus, global_batch, vpp;
     double time_s, tokens_per_s_per_gpu, mfu, bubble_fraction, closed_form_bubble, peak_gb;
+    ReportCertainty certainty;
+    GArray *doubts; /* owned: StepResult.doubts */
     gboolean fits;
 } ReportPoint;
 

@@ -133,30 +133,6 @@ append_errors(const StepResult *r, GString *out)
         report_paragraph(out, "  error of each part         ", text->str);
 }
 
-#define N_WORTH 10
-
-static void
-append_unmeasured(const ReportRun *run, GString *out)
-{
-    const StepResult *r = run->result;
-    g_autoptr(GArray) worth = report_shapes_worth(r, N_WORTH);
-    if (!report_rests_on_models(r) || worth->len == 0)
-        return;
-    g_string_append_printf(out,
-                           "  WARNING: %s rests on shapes that were not measured; measure first "
-                           "(dtsim shapes --worth %d):\n",
-                           report_percent(r->share[COST_MODELLED]).text, N_WORTH);
-    g_autoptr(ReportTable) table = report_table_new("lrl", NULL);
-    for (guint i = 0; i < worth->len; i++) {
-        const StepShape *s = &g_array_index(r->shapes, StepShape, g_array_index(worth, guint, i));
-        g_autofree char *words = report_shape_words(s, " ");
-        report_table_cell(table, "%s", words);
-        report_table_cell(table, "+- %s", report_time(s->error_ns * 1e-9).text);
-        report_table_cell(table, "%s", s->name);
-    }
-    report_table_print(table, 4, out);
-}
-
 static void
 append_basis(const ReportRun *run, GString *out)
 {
@@ -169,7 +145,7 @@ append_basis(const ReportRun *run, GString *out)
     g_string_append_printf(out, "  modelled                   %6s\n",
                            report_percent(r->share[COST_MODELLED]).text);
     append_errors(r, out);
-    append_unmeasured(run, out);
+    report_append_unmeasured(r, out);
     g_string_append_printf(out, "  simulated                  %s events, %s ops, %u of %u ranks\n",
                            report_grouped((double)r->events).text,
                            report_grouped((double)r->ops).text, r->ranks_simulated, r->ranks);

@@ -3,6 +3,7 @@
 
 #include "report/run.h"
 
+#include "report/certainty.h"
 #include "report/number.h"
 
 #define G "%" G_GINT64_FORMAT
@@ -19,7 +20,7 @@ tsv_write(const ReportRun *run, GString *out)
                          "mfu\thfu\tbubble_fraction\tbubble_over_ideal");
     for (StepKind k = 0; k < STEP_N_KINDS; k++)
         g_string_append_printf(out, "\t%s_s", step_kind_name(k));
-    g_string_append(out, "\tpeak_bytes\tlimit_bytes\tfits\n");
+    g_string_append_printf(out, "\tpeak_bytes\tlimit_bytes\tfits%s\n", report_share_columns);
     g_string_append_printf(out,
                            "%s\t%s\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G "\t" G
                            "\t" G "\t" G "\t%s",
@@ -40,8 +41,10 @@ tsv_write(const ReportRun *run, GString *out)
         g_string_append_printf(out, "\t%s", report_plain(values[i], 9).text);
     for (StepKind k = 0; k < STEP_N_KINDS; k++)
         g_string_append_printf(out, "\t%s", report_plain((double)r->breakdown_ns[k] / 1e9, 9).text);
-    g_string_append_printf(out, "\t" G "\t" G "\t%d\n", r->memory_peak_bytes, r->memory_limit_bytes,
+    g_string_append_printf(out, "\t" G "\t" G "\t%d", r->memory_peak_bytes, r->memory_limit_bytes,
                            report_fits(r) ? 1 : 0);
+    report_share_fields(report_certainty(r), out);
+    g_string_append_c(out, '\n');
 }
 
 const ReportFormat report_tsv = {"tsv", tsv_write};

@@ -25,6 +25,13 @@ memory_error(const ReportValidated *r)
     return r->skipped == NULL ? r->predicted_gb / r->measured_gb - 1 : NAN;
 }
 
+/* Has it a predicted time? */
+static gboolean
+is_simulated(const ReportValidated *r)
+{
+    return r->skipped == NULL && !isnan(r->predicted_s);
+}
+
 static int
 compare_doubles(gconstpointer a, gconstpointer b)
 {
@@ -64,6 +71,23 @@ ReportErrors
 report_time_errors(const GArray *rows, const char *source_or_null)
 {
     return errors_of(rows, source_or_null, time_error);
+}
+
+ReportSigmas
+report_time_sigmas(const GArray *rows, const char *source_or_null)
+{
+    ReportSigmas s = {0, 0, 0};
+    for (guint i = 0; i < rows->len; i++) {
+        const ReportValidated *r = &g_array_index(rows, ReportValidated, i);
+        if (isnan(time_error(r)) ||
+            (source_or_null != NULL && strcmp(source_or_null, r->source) != 0))
+            continue;
+        double sigmas = fabs(r->predicted_s - r->measured_s) / r->certainty.error_s;
+        s.n++;
+        s.within_one += sigmas <= 1;
+        s.within_two += sigmas <= 2;
+    }
+    return s;
 }
 
 ReportErrors
@@ -124,6 +148,15 @@ json_fits(JsonBuilder *b, ReportFits f)
     report_json_int(b, "fit_predicted", f.ran_fits);
 }
 
+static void
+json_times(JsonBuilder *b, const GArray *rows, const char *source_or_null)
+{
+    ReportSigmas sigmas = report_time_sigmas(rows, source_or_null);
+    json_errors(b, "time", report_time_errors(rows, source_or_null));
+    report_json_int(b, "time_within_one_sigma", sigmas.within_one);
+    report_json_int(b, "time_within_two_sigmas", sigmas.within_two);
+}
+
 static guint
 count_skipped(const GArray *rows, const char *reason)
 {
@@ -147,6 +180,7 @@ json_rows(JsonBuilder *b, const GArray *rows)
         report_json_double(b, "measured_s", r->measured_s);
         report_json_double(b, "predicted_s", r->predicted_s);
         report_json_double(b, "error", time_error(r));
+        report_certainty_members(b, is_simulated(r) ? r->certainty : report_no_certainty);
         report_json_double(b, "measured_peak_mem_GB", r->measured_gb);
         report_json_double(b, "predicted_peak_mem_GB", r->predicted_gb);
         json_builder_set_member_name(b, "fits");
@@ -171,14 +205,14 @@ validation_json(const GArray *rows, GString *out)
     report_json_object(b, "summary");
     report_json_int(b, "rows", rows->len);
     report_json_int(b, "skipped", count_skipped(rows, NULL));
-    json_errors(b, "time", report_time_errors(rows, NULL));
+    json_times(b, rows, NULL);
     json_errors(b, "memory", report_memory_errors(rows, NULL));
     json_fits(b, report_fit_counts(rows, NULL));
     report_json_array(b, "sources");
     for (guint i = 0; i < sources->len; i++) {
         report_json_object(b, NULL);
         report_json_text(b, "source", sources->pdata[i]);
-        json_errors(b, "time", report_time_errors(rows, sources->pdata[i]));
+        json_times(b, rows, sources->pdata[i]);
         json_errors(b, "memory", report_memory_errors(rows, sources->pdata[i]));
         json_fits(b, report_fit_counts(rows, sources->pdata[i]));
         json_builder_end_object(b);
@@ -193,7 +227,8 @@ static void
 validation_tsv(const GArray *rows, GString *out)
 {
     g_string_append(out, "id\tsource\tmeasured_s\tpredicted_s\terror\tmeasured_peak_mem_GB\t"
-                         "predicted_peak_mem_GB\tfits\tmeasured_oom\tskipped\n");
+                         "predicted_peak_mem_GB\tfits\tmeasured_oom\tskipped");
+    g_string_append_printf(out, "%s\n", report_certainty_columns);
     for (guint i = 0; i < rows->len; i++) {
         const ReportValidated *r = &g_array_index(rows, ReportValidated, i);
         const double values[] = {r->measured_s, r->predicted_s, time_error(r), r->measured_gb,
@@ -201,12 +236,14 @@ validation_tsv(const GArray *rows, GString *out)
         g_string_append_printf(out, "%s\t%s", r->id, r->source);
         for (guint k = 0; k < G_N_ELEMENTS(values); k++)
             g_string_append_printf(out, "\t%s", report_plain(values[k], 6).text);
-        g_string_append_printf(out, "\t%s\t%s\t%s\n",
+        g_string_append_printf(out, "\t%s\t%s\t%s",
                                r->skipped != NULL ? ""
                                : r->fits          ? "yes"
                                                   : "no",
                                r->measured_oom ? "yes" : "no",
                                r->skipped != NULL ? r->skipped : "");
+        report_certainty_fields(is_simulated(r) ? r->certainty : report_no_certainty, out);
+        g_string_append_c(out, '\n');
     }
 }
 
@@ -230,7 +267,7 @@ compare_rows(gconstpointer a, gconstpointer b)
 static void
 text_worst(const GArray *rows, guint worst, GString *out)
 {
-    static const char *const heads[] = {"row",         "measured",     "predicted", "error",
+    static const char *const heads[] = {"row",         "measured",     "predicted", "+-", "error",
                                         "measured GB", "predicted GB", "error",     NULL};
     g_autoptr(GPtrArray) order = g_ptr_array_new();
     for (guint i = 0; i < rows->len; i++) {
@@ -239,13 +276,15 @@ text_worst(const GArray *rows, guint worst, GString *out)
             g_ptr_array_add(order, r);
     }
     g_ptr_array_sort(order, compare_rows);
-    g_autoptr(ReportTable) table = report_table_new("lrrrrrr", heads);
+    g_autoptr(ReportTable) table = report_table_new("lrrrrrrr", heads);
     for (guint i = 0; i < order->len && i < worst; i++) {
         const ReportValidated *r = order->pdata[i];
         report_table_cell(table, "%.*s%s", ID_SHOWN, r->id, strlen(r->id) > ID_SHOWN ? "..." : "");
         report_table_cell(table, "%s",
                           isnan(r->measured_s) ? "-" : report_time(r->measured_s).text);
         report_table_cell(table, "%s", report_time(r->predicted_s).text);
+        report_table_cell(table, "%s",
+                          is_simulated(r) ? report_time(r->certainty.error_s).text : "-");
         report_table_cell(table, "%s", report_signed_percent(time_error(r)).text);
         report_table_cell(table, "%s",
                           r->measured_oom ? "OOM" : report_fixed(r->measured_gb, 2).text);
@@ -359,6 +398,30 @@ text_memory(const GArray *rows, const GPtrArray *sources, guint worst, GString *
     report_table_print(table, 0, out);
 }
 
+/* Errors that are normal, and as large as the bars say, lie within one sigma in 68 of 100 rows. */
+static void
+text_sigmas(const GArray *rows, GString *out)
+{
+    ReportSigmas s = report_time_sigmas(rows, NULL);
+    g_autoptr(GArray) simulated = g_array_new(FALSE, FALSE, sizeof(ReportCertainty));
+    for (guint i = 0; i < rows->len; i++) {
+        const ReportValidated *r = &g_array_index(rows, ReportValidated, i);
+        if (is_simulated(r))
+            g_array_append_val(simulated, r->certainty);
+    }
+    g_string_append_c(out, '\n');
+    report_append_certainties((const ReportCertainty *)(gpointer)simulated->data, simulated->len,
+                              out);
+    if (s.n == 0)
+        return;
+    g_autofree char *one = g_strdup(report_percent((double)s.within_one / s.n).text);
+    g_autofree char *text = g_strdup_printf(
+        "Measured times within one sigma of what was predicted: %u of %u (%s; 68 %% where the bars "
+        "are right), within two: %u (%s; 95 %%).",
+        s.within_one, s.n, one, s.within_two, report_percent((double)s.within_two / s.n).text);
+    report_paragraph(out, "  ", text);
+}
+
 static void
 validation_text(const GArray *rows, guint worst, GString *out)
 {
@@ -382,6 +445,7 @@ validation_text(const GArray *rows, guint worst, GString *out)
     }
     text_errors(table, "all", report_time_errors(rows, NULL), report_memory_errors(rows, NULL));
     report_table_print(table, 0, out);
+    text_sigmas(rows, out);
     text_memory(rows, sources, worst, out);
     ReportFits fits = report_fit_counts(rows, NULL);
     g_string_append_printf(out, "\nran: %u of %u predicted to fit", fits.ran_fits,

@@ -1,11 +1,12 @@
 /* Predicted against measured: rows, sources, and the errors of each. */
 #pragma once
 
-#include <glib.h>
+#include "report/certainty.h"
 
 typedef struct {
     const char *id, *source;        /* borrowed */
     double measured_s, predicted_s; /* NAN: not measured, not simulated */
+    ReportCertainty certainty;      /* of what was predicted */
     double measured_gb, predicted_gb;
     gboolean fits, measured_oom;
     const char *skipped; /* borrowed; NULL: simulated */
@@ -18,6 +19,11 @@ typedef struct {
     guint within;                                /* rows whose error is at most a tenth */
 } ReportErrors;
 
+/* Measured times by their distance from what was predicted, in its own sigmas. */
+typedef struct {
+    guint n, within_one, within_two;
+} ReportSigmas;
+
 /* Runs that ran and runs that ended out of memory, by what was predicted. */
 typedef struct {
     guint ran_fits, ran_not, oom_fits, oom_not;
@@ -25,6 +31,7 @@ typedef struct {
 
 /* `rows`: of ReportValidated. */
 ReportErrors report_time_errors(const GArray *rows, const char *source_or_null);
+ReportSigmas report_time_sigmas(const GArray *rows, const char *source_or_null);
 ReportErrors report_memory_errors(const GArray *rows, const char *source_or_null);
 ReportFits report_fit_counts(const GArray *rows, const char *source_or_null);
 /* `worst`: how many rows the text shows. `format` as --format. */

@@ -180,6 +180,9 @@ guint step_memory_shape(StepBuild *b, const char *name, CostMemoryKernel kernel,
                         CostTime time);
 guint step_collective_shape(StepBuild *b, const char *name, StepKind purpose, NetOp op,
                             const NetGroup *group, gint64 bytes, CostTime time);
+/* What tells shapes of one kind apart; those that a kind has not are 0. */
+#define STEP_SHAPE_FIELDS 10
+void step_shape_fields(const StepShape *shape, gint64 ret[STEP_SHAPE_FIELDS]);
 /* Fills in StepShape.calls. */
 void step_count_shapes(const StepBuild *b);
 /* Work that takes so long alone, or the longest that the engine takes: the run is then refused. */
@@ -388,8 +391,17 @@ enum { STEP_BUSY_COMPUTE = 1, STEP_BUSY_ALL = 4 };
 typedef void (*StepBusyVisitor)(void *user, guint32 tag, gint64 start_ns, gint64 end_ns);
 void step_busy_during(const StepBusyLog *log, guint32 rank, gint64 from_ns, gint64 to_ns,
                       guint streams, StepBusyVisitor visit, void *user);
-/* certainty.c: shares, errors and shapes of a result, from the path's ns by tag, [2 * tag + (as bubble)]. */
-void step_certainty(StepBuild *b, const gint64 *path_ns, StepResult *r);
+/* certainty.c: how sure parts of the path are, from its ns by tag, [2 * tag + (as bubble)]. */
+typedef struct StepCertainty StepCertainty;
+StepCertainty *step_certainty_new(const StepBuild *b, const gint64 *path_ns);
+void step_certainty_free(StepCertainty *c);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepCertainty, step_certainty_free)
+/* What the path has of a kind, of the kernels that ran: not as one op where they ran as one. */
+double step_certainty_ns(const StepCertainty *c, guint tag, StepKind kind);
+/* Error and shares of ops of a kind, of one name or of all. Returns the error in ns. */
+double step_certainty_of(StepCertainty *c, StepKind kind, const char *name_or_null, Why *why);
+/* Of the whole: error, shares, doubts and shapes of the result; error and shares of its time_why. */
+void step_certainty_of_all(StepCertainty *c, StepResult *r);
 /* traffic.c: templates of a program in order of first call, of StepCalled. */
 typedef struct {
     const SimTemplate *template;

@@ -15,6 +15,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "step/build.h"
 
@@ -32,13 +33,15 @@ enum {
     N_FAMILIES
 };
 
-typedef struct {
+struct StepCertainty {
     const StepBuild *b;
-    guint *source;  /* [tags] whose errors add up: the first op that errs with this one */
+    double *ns;    /* [tags * 2] of the path, of runs of kernels by kernel */
+    guint *source; /* [tags] whose errors add up: the first op that errs with this one */
+    /* of what is being added up */
     double *own_ns; /* [tags] by source */
     double common_ns[N_FAMILIES];
-    double total_ns;
-} Certainty;
+    double total_ns, basis_ns[3];
+};
 
 /* Ops of one shape; without one, that differ only in what they send or do to memory. */
 static gboolean
@@ -72,7 +75,7 @@ family_of(const StepShape *s)
 }
 
 static void
-add(Certainty *c, guint tag, double ns)
+add(StepCertainty *c, guint tag, double ns)
 {
     const StepOp *op = op_of(c->b, tag);
     double error = op->error_frac, common = 0;
@@ -84,11 +87,13 @@ add(Certainty *c, guint tag, double ns)
         c->common_ns[family_of(shape)] += common * ns;
     }
     c->own_ns[c->source[tag]] += sqrt(error * error - common * common) * ns;
+    c->basis_ns[op->basis] += ns;
     c->total_ns += ns;
 }
 
+/* What was added up; and begins anew. */
 static double
-sigma_ns(Certainty *c)
+take_sigma(StepCertainty *c, double ret_share[3])
 {
     double variance = (COMMON_ERROR * c->total_ns) * (COMMON_ERROR * c->total_ns);
     for (guint tag = 0; tag < c->b->ops->len; tag++) {
@@ -99,9 +104,81 @@ sigma_ns(Certainty *c)
         variance += c->common_ns[family] * c->common_ns[family];
         c->common_ns[family] = 0;
     }
+    for (guint i = 0; i < 3; i++) {
+        ret_share[i] = c->total_ns > 0 ? c->basis_ns[i] / c->total_ns : 0;
+        c->basis_ns[i] = 0;
+    }
     c->total_ns = 0;
     return sqrt(variance);
 }
+
+/* --- sources by which other results know the same error ---------------------------------------- */
+
+#define FNV_BASIS G_GUINT64_CONSTANT(14695981039346656037)
+#define FNV_PRIME G_GUINT64_CONSTANT(1099511628211)
+/* Sources of ops; below it, all times and the families. */
+#define SOURCE_OF_OP (G_GUINT64_CONSTANT(1) << 63)
+
+/* FNV-1a, 64 bits: with some hundred sources two of them meet once in 1e15 results. */
+static guint64
+mix(guint64 hash, guint64 value)
+{
+    for (guint shift = 0; shift < 64; shift += 8)
+        hash = (hash ^ (value >> shift & 0xff)) * FNV_PRIME;
+    return hash;
+}
+
+static guint64
+mix_double(guint64 hash, double x)
+{
+    guint64 bits;
+    memcpy(&bits, &x, sizeof bits);
+    return mix(hash, bits);
+}
+
+static guint64
+source_of(const StepBuild *b, const StepOp *op)
+{
+    guint64 hash = FNV_BASIS;
+    if (op->shape > 0) {
+        const StepShape *shape = &g_array_index(b->shapes, StepShape, op->shape);
+        gint64 fields[STEP_SHAPE_FIELDS];
+        step_shape_fields(shape, fields);
+        hash = mix_double(mix(hash, shape->kind), shape->time.ns);
+        for (guint i = 0; i < STEP_SHAPE_FIELDS; i++)
+            hash = mix(hash, (guint64)fields[i]);
+    } else {
+        hash = mix_double(mix(mix(hash, op->kind), op->basis), op->error_frac);
+        for (const char *p = op->name; *p != '\0'; p++)
+            hash = mix(hash, (guchar)*p);
+    }
+    return hash | SOURCE_OF_OP;
+}
+
+static void
+add_doubt(GArray *doubts, guint64 source, double ns)
+{
+    StepDoubt doubt = {source, ns};
+    if (ns > 0)
+        g_array_append_val(doubts, doubt);
+}
+
+/* Of what was added up so far. */
+static GArray *
+list_doubts(const StepCertainty *c)
+{
+    GArray *doubts = g_array_new(FALSE, FALSE, sizeof(StepDoubt));
+    add_doubt(doubts, 0, COMMON_ERROR * c->total_ns);
+    for (guint family = 0; family < N_FAMILIES; family++)
+        add_doubt(doubts, 1 + family, c->common_ns[family]);
+    for (guint tag = 0; tag < c->b->ops->len; tag++)
+        if (c->own_ns[tag] > 0)
+            add_doubt(doubts, source_of(c->b, op_of(c->b, tag)), c->own_ns[tag]);
+    step_doubts_sort(doubts);
+    return doubts;
+}
+
+/* --- the path ------------------------------------------------------------------------------------ */
 
 /* What runs of kernels took is what their kernels took, in proportion. */
 static double *
@@ -126,7 +203,7 @@ spread_runs(const StepBuild *b, const gint64 *path_ns)
 }
 
 static void
-find_sources(Certainty *c)
+find_sources(StepCertainty *c)
 {
     guint n = c->b->ops->len;
     c->source = g_new(guint, n);
@@ -141,18 +218,6 @@ find_sources(Certainty *c)
         }
         c->source[tag] = i;
     }
-}
-
-static void
-sum_shares(const StepBuild *b, const double *ns, StepResult *r)
-{
-    double total = 0, share[3] = {0};
-    for (guint i = 0; i < b->ops->len * 2; i++) {
-        share[op_of(b, i / 2)->basis] += ns[i];
-        total += ns[i];
-    }
-    for (guint i = 0; i < 3; i++)
-        r->share[i] = total > 0 ? share[i] / total : 0;
 }
 
 static gint
@@ -186,27 +251,56 @@ list_shapes(const StepBuild *b, const double *ns)
     return list;
 }
 
-void
-step_certainty(StepBuild *b, const gint64 *path_ns, StepResult *r)
+StepCertainty *
+step_certainty_new(const StepBuild *b, const gint64 *path_ns)
 {
-    guint n = b->ops->len;
-    g_autofree double *ns = spread_runs(b, path_ns);
-    Certainty c = {.b = b, .own_ns = g_new0(double, n)};
-    find_sources(&c);
-    sum_shares(b, ns, r);
-    for (guint tag = 0; tag < n; tag++)
-        add(&c, tag, ns[2 * tag] + ns[2 * tag + 1]);
-    r->error_ns = (gint64)ceil(sigma_ns(&c));
-    for (StepKind kind = 0; kind < STEP_N_KINDS; kind++) {
-        for (guint tag = 0; tag < n; tag++) {
-            if (kind == STEP_BUBBLE)
-                add(&c, tag, ns[2 * tag + 1]);
-            if (op_of(b, tag)->kind == kind)
-                add(&c, tag, ns[2 * tag]);
-        }
-        r->breakdown_error_ns[kind] = (gint64)ceil(sigma_ns(&c));
-    }
-    r->shapes = list_shapes(b, ns);
-    g_free(c.source);
-    g_free(c.own_ns);
+    StepCertainty *c = g_new0(StepCertainty, 1);
+    c->b = b;
+    c->ns = spread_runs(b, path_ns);
+    c->own_ns = g_new0(double, b->ops->len);
+    find_sources(c);
+    return c;
+}
+
+void
+step_certainty_free(StepCertainty *c)
+{
+    if (c == NULL)
+        return;
+    g_free(c->ns);
+    g_free(c->source);
+    g_free(c->own_ns);
+    g_free(c);
+}
+
+double
+step_certainty_ns(const StepCertainty *c, guint tag, StepKind kind)
+{
+    if (kind == STEP_BUBBLE)
+        return c->ns[2 * tag + 1];
+    return op_of(c->b, tag)->kind == kind ? c->ns[2 * tag] : 0;
+}
+
+double
+step_certainty_of(StepCertainty *c, StepKind kind, const char *name_or_null, Why *why)
+{
+    for (guint tag = 0; tag < c->b->ops->len; tag++)
+        if (name_or_null == NULL || strcmp(op_of(c->b, tag)->name, name_or_null) == 0)
+            add(c, tag, step_certainty_ns(c, tag, kind));
+    double sigma_ns = take_sigma(c, why->share);
+    why->error = sigma_ns * 1e-9;
+    return sigma_ns;
+}
+
+void
+step_certainty_of_all(StepCertainty *c, StepResult *r)
+{
+    for (guint tag = 0; tag < c->b->ops->len; tag++)
+        add(c, tag, c->ns[2 * tag] + c->ns[2 * tag + 1]);
+    r->doubts = list_doubts(c);
+    double sigma_ns = take_sigma(c, r->share);
+    r->error_ns = (gint64)ceil(sigma_ns);
+    r->time_why->error = sigma_ns * 1e-9;
+    memcpy(r->time_why->share, r->share, sizeof r->share);
+    r->shapes = list_shapes(c->b, c->ns);
 }

@@ -12,6 +12,8 @@ libdtsim_a_SOURCES += \
 	%D%/closed_form.c \
 	%D%/disturb.c \
 	%D%/disturb.h \
+	%D%/doubt.c \
+	%D%/doubt.h \
 	%D%/engine.c \
 	%D%/fabric.c \
 	%D%/fabric.h \

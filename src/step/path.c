@@ -14,6 +14,8 @@
  * computes meanwhile is another microbatch.) */
 #include "config.h"
 
+#include <math.h>
+
 #include "step/chain.h"
 
 typedef struct {
@@ -107,15 +109,12 @@ by_value(gconstpointer x, gconstpointer y)
 
 /* Leaves of one kind: ops of the same name together. */
 static Why *
-explain_kind(const Path *path, StepKind kind)
+explain_kind(const Path *path, StepCertainty *certainty, StepKind kind)
 {
     Why *why = why_new(step_kind_name(kind), 0);
     for (guint tag = 0; tag < path->b->ops->len; tag++) {
         const StepOp *op = &g_array_index(path->b->ops, StepOp, tag);
-        gboolean as_bubble = kind == STEP_BUBBLE;
-        if (!as_bubble && op->kind != kind)
-            continue;
-        double seconds = 1e-9 * (double)path->by_tag[2 * tag + as_bubble];
+        double seconds = 1e-9 * step_certainty_ns(certainty, tag, kind);
         if (seconds <= 0)
             continue;
         Why *leaf = NULL;
@@ -131,9 +130,29 @@ explain_kind(const Path *path, StepKind kind)
             why_add(why, why_new(op->name, seconds));
         }
     }
+    for (guint i = 0; why->parts && i < why->parts->len; i++) {
+        Why *part = g_ptr_array_index(why->parts, i);
+        step_certainty_of(certainty, kind, part->name, part);
+    }
     if (why->parts)
         g_ptr_array_sort(why->parts, by_value);
     return why;
+}
+
+static void
+explain(const Path *path, StepResult *r)
+{
+    g_autoptr(StepCertainty) certainty = step_certainty_new(path->b, path->by_tag);
+    r->time_why = why_new("iteration", 0);
+    for (guint kind = 0; kind < STEP_N_KINDS; kind++) {
+        Why *why = explain_kind(path, certainty, kind);
+        r->breakdown_error_ns[kind] = (gint64)ceil(step_certainty_of(certainty, kind, NULL, why));
+        if (why->value > 0)
+            why_add(r->time_why, why);
+        else
+            why_free(why);
+    }
+    step_certainty_of_all(certainty, r);
 }
 
 /* Without a barrier the next iteration fills what the path calls bubble: `ns` less, from the bubble first
@@ -208,15 +227,7 @@ step_breakdown(StepBuild *b, SimEngine *engine, StepResult *r)
         r->breakdown_ns[g_array_index(b->ops, StepOp, tag).kind] += path.by_tag[2 * tag];
         r->breakdown_ns[STEP_BUBBLE] += path.by_tag[2 * tag + 1];
     }
-    step_certainty(b, path.by_tag, r);
-    r->time_why = why_new("iteration", 0);
-    for (guint kind = 0; kind < STEP_N_KINDS; kind++) {
-        Why *why = explain_kind(&path, kind);
-        if (why->value > 0)
-            why_add(r->time_why, why);
-        else
-            why_free(why);
-    }
+    explain(&path, r);
     g_free(path.pipeline_ns);
     g_free(path.by_tag);
 }

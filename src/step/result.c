@@ -188,6 +188,7 @@ step_result_free(StepResult *r)
         return;
     g_clear_pointer(&r->stages, g_array_unref);
     g_clear_pointer(&r->links, g_array_unref);
+    g_clear_pointer(&r->doubts, g_array_unref);
     g_clear_pointer(&r->shapes, g_array_unref);
     g_clear_pointer(&r->time_why, why_free);
     g_free(r);

@@ -278,6 +278,7 @@ step_samples_run(const Plan *plan, const Schedule *schedule, const CostBook *cos
     g_mutex_init(&s.lock);
     s.result = samples_new(&b, options, n);
     s.result->undisturbed_ns = undisturbed->time_ns;
+    s.result->undisturbed = g_steal_pointer(&undisturbed);
     s.pacing = step_pacing_new(&b, options->noise, s.result->lanes);
     name_suspects(&s);
     run_all(&s, threads, done, user);
@@ -295,6 +296,7 @@ step_samples_free(StepSamples *s)
 {
     if (s == NULL)
         return;
+    step_result_free(s->undisturbed);
     g_free(s->samples);
     g_free(s->sorted_ns);
     g_array_unref(s->suspects);

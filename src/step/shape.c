@@ -8,15 +8,12 @@
 
 const char *const step_shape_kind_names[] = {"gemm", "attention", "memory", "collective", NULL};
 
-enum { MOST_FIELDS = 10 };
-
-/* What tells shapes of one kind apart; missing fields are 0. */
-static void
-fields_of(const StepShape *s, gint64 f[MOST_FIELDS])
+void
+step_shape_fields(const StepShape *s, gint64 f[STEP_SHAPE_FIELDS])
 {
     const CostGemm *g = &s->gemm;
     const CostAttention *a = &s->attention;
-    memset(f, 0, MOST_FIELDS * sizeof *f);
+    memset(f, 0, STEP_SHAPE_FIELDS * sizeof *f);
     if (s->kind == STEP_SHAPE_GEMM) {
         const gint64 fields[] = {g->dtype, g->pass,  g->m,      g->n,
                                  g->k,     g->batch, g->groups, g->accumulate_fp32};
@@ -39,11 +36,11 @@ fields_of(const StepShape *s, gint64 f[MOST_FIELDS])
 static gboolean
 is_same(const StepShape *a, const StepShape *b)
 {
-    gint64 x[MOST_FIELDS], y[MOST_FIELDS];
+    gint64 x[STEP_SHAPE_FIELDS], y[STEP_SHAPE_FIELDS];
     if (a->kind != b->kind || a->time.ns != b->time.ns)
         return FALSE;
-    fields_of(a, x);
-    fields_of(b, y);
+    step_shape_fields(a, x);
+    step_shape_fields(b, y);
     return memcmp(x, y, sizeof x) == 0;
 }
 

@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 #include "schedule/schedule.h"
 #include "sim/engine.h"
+#include "step/doubt.h"
 #include "step/shape.h"
 #include "units/why.h"
 
@@ -105,6 +106,7 @@ typedef struct {
     double share[3]; /* of compute + communication time on the critical path by CostBasis */
     gint64 error_ns; /* one sigma */
     gint64 breakdown_error_ns[STEP_N_KINDS]; /* of each part, one sigma; certainty.c has the rule */
+    GArray *doubts;                          /* of StepDoubt, by source: what error_ns is made of */
     GArray *shapes; /* of StepShape, the largest share of the critical path first */
     double model_flops, hardware_flops; /* of the whole iteration, all GPUs */
     gint64 memory_limit_bytes, memory_peak_bytes;
@@ -116,7 +118,8 @@ typedef struct {
     gint64 nvme_bytes;    /* of the fullest node */
     guint64 events, ops;
     guint ranks, ranks_simulated;
-    Why *time_why; /* seconds: time_ns by kind and by name */
+    Why *
+        time_why; /* seconds: time_ns by kind and by name, each with its error and what it rests on */
 } StepResult;
 
 /* What goes through one link (one direction) in an iteration. Links that are alike in all this are one entry. */

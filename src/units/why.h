@@ -8,6 +8,8 @@ typedef struct Why Why;
 struct Why {
     char *name;       /* owned */
     double value;     /* in the unit of the root */
+    double error;     /* one sigma; not the sum of its parts', which err together only in part */
+    double share[3];  /* of the value: measured, interpolated, modelled */
     GPtrArray *parts; /* of Why*, owned; NULL for a leaf */
 };
 
