@@ -102,8 +102,8 @@ add_table(CalibrateCheck *check, const ClusterSystem *system, ClusterTable table
     if (rows == NULL)
         return FALSE;
     g_autofree gboolean *in_unit = g_new0(gboolean, rows->series->len + 1);
-    g_autofree gboolean *is_outlier = g_new0(gboolean, rows->rows->len + 1);
-    CalibrateChecking c = {system, rows, check->findings, in_unit, is_outlier};
+    g_autofree gboolean *is_doubted = g_new0(gboolean, rows->rows->len + 1);
+    CalibrateChecking c = {system, rows, check->findings, in_unit, is_doubted};
     calibrate_check_units(&c);
     calibrate_check_impossible(&c);
     calibrate_check_twice(&c);

@@ -6,9 +6,10 @@
 typedef struct {
     const ClusterSystem *system;
     const CalibrateObservations *rows;
-    GArray *findings;     /* of CalibrateFinding */
-    gboolean *in_unit;    /* one a series: FALSE where its unit is suspected */
-    gboolean *is_outlier; /* one a row, as the rule about them finds */
+    GArray *findings;  /* of CalibrateFinding */
+    gboolean *in_unit; /* one a series: FALSE where its unit is suspected */
+    gboolean
+        *is_doubted; /* one a row: impossible, or an outlier; it is no witness against others */
 } CalibrateChecking;
 
 /* Takes `text`. */
@@ -21,6 +22,7 @@ char *calibrate_check_amount(ClusterTable table, double value);
 void calibrate_check_units(CalibrateChecking *c);
 void calibrate_check_impossible(CalibrateChecking *c);
 void calibrate_check_twice(CalibrateChecking *c);
+/* After what is impossible. */
 void calibrate_check_outliers(CalibrateChecking *c);
 /* After outliers, which explain what falls beside them. */
 void calibrate_check_falling(CalibrateChecking *c);

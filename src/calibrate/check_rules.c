@@ -5,6 +5,8 @@
 
 #include "calibrate/check_parts.h"
 
+#include "calibrate/nearby.h"
+
 #include <math.h>
 
 #define CLOCK_FRAC 0.02    /* above the data sheet's rate: clocks differ that much */
@@ -12,16 +14,14 @@
 #define LEAST_SLOWDOWN 0.9 /* a kernel beside traffic is not faster than alone */
 #define TWICE_ODD 0.05     /* ln: rows of one thing are that far apart */
 #define TWICE_WRONG 0.69   /* ln 2 */
-#define OUTLIER_ODD_SIGMAS 5
-#define OUTLIER_WRONG_SIGMAS 8
+/* By chance alone one row in 2000 is off by 3.5 sigmas and one in 16000 by 4; and by so much, besides, next to none. */
+#define OUTLIER_ODD_SIGMAS 3.5
+#define OUTLIER_WRONG_SIGMAS 4
 #define OUTLIER_ODD 0.14    /* ln: less is nobody's concern */
 #define OUTLIER_WRONG 0.69  /* ln 2 */
 #define OUTLIER_ABSURD 1.61 /* ln 5: wrong whatever the sigmas */
-#define LEAST_SIGMA 0.02
-#define NORMAL 1.4826 /* sigma over the median of |x| */
-#define FAR 2.0       /* octaves: what rows so far away say is no evidence */
-#define OUTSIDE 2     /* times the sigmas where rows near it are all on one side */
-#define FALL_ODD 0.10 /* of the time */
+#define NORMAL 1.4826       /* sigma over the median of |x| */
+#define FALL_ODD 0.10       /* of the time */
 #define FALL_WRONG 0.50
 #define SPREAD_ODD 0.02
 
@@ -52,6 +52,7 @@ calibrate_check_impossible(CalibrateChecking *c)
             continue;
         g_autofree char *is = calibrate_check_amount(c->rows->table, o->value);
         g_autofree char *must = calibrate_check_amount(c->rows->table, MAX(o->least_ns, floor_ns));
+        c->is_doubted[i] = TRUE;
         calibrate_check_add(c, o->line, CALIBRATE_RULE_IMPOSSIBLE, TRUE, log(least / o->value),
                             g_strdup_printf("%s: %s, where %s leaves no less than %s",
                                             calibrate_series_at(c->rows, o->series)->of, is,
@@ -100,51 +101,95 @@ compare_doubles(gconstpointer a, gconstpointer b)
     return p < q ? -1 : p > q;
 }
 
-static void
-add_outlier(CalibrateChecking *c, guint row, const CalibrateSeries *s, double off, double sigma,
-            guint n_near)
+typedef struct {
+    guint row;
+    double off, sigmas;
+    CalibrateNearby near;
+} Suspect;
+
+/* How far a row is from what those around it say, itself and doubted ones left out; FALSE: they are too few. */
+static gboolean
+ask_neighbours(CalibrateChecking *c, const CalibrateSeries *s, guint row, Suspect *ret)
 {
     const CalibrateObservation *o = calibrate_observation_at(c->rows, row);
-    c->is_outlier[row] = TRUE;
-    gboolean wrong = fabs(off) > OUTLIER_ABSURD ||
-                     (fabs(off) > OUTLIER_WRONG && fabs(off) > OUTLIER_WRONG_SIGMAS * sigma);
+    gboolean was = c->is_doubted[row];
+    c->is_doubted[row] = TRUE;
+    gboolean enough = calibrate_nearby(c->rows, s, o->x, c->is_doubted, &ret->near);
+    c->is_doubted[row] = was;
+    ret->row = row;
+    ret->off = enough ? log(o->value / (o->nominal_ns + s->base)) - ret->near.y : 0;
+    return enough;
+}
+
+/* `times`: what rows of the series are farther off as a rule than the scatter of those around them says; where that is more
+ * than once, no plane is as good as it looks. */
+static gboolean
+is_far(Suspect *suspect, double times)
+{
+    suspect->near.error *= times;
+    suspect->sigmas = calibrate_nearby_sigmas(&suspect->near, suspect->off);
+    return fabs(suspect->off) > OUTLIER_ODD && suspect->sigmas > OUTLIER_ODD_SIGMAS;
+}
+
+/* Least likely first. */
+static int
+compare_suspects(gconstpointer a, gconstpointer b)
+{
+    const Suspect *p = a, *q = b;
+    if (p->sigmas != q->sigmas)
+        return p->sigmas > q->sigmas ? -1 : 1;
+    return p->row < q->row ? -1 : p->row > q->row;
+}
+
+static void
+add_outlier(CalibrateChecking *c, const CalibrateSeries *s, const Suspect *suspect)
+{
+    const CalibrateObservation *o = calibrate_observation_at(c->rows, suspect->row);
+    double size = fabs(suspect->off), times = exp(size);
+    c->is_doubted[suspect->row] = TRUE;
+    gboolean wrong =
+        size > OUTLIER_ABSURD || (size > OUTLIER_WRONG && suspect->sigmas > OUTLIER_WRONG_SIGMAS);
     g_autofree char *is = calibrate_check_amount(c->rows->table, o->value);
-    g_autofree char *due = calibrate_check_amount(c->rows->table, o->value / exp(off));
+    g_autofree char *due = calibrate_check_amount(c->rows->table, o->value / exp(suspect->off));
     char sigmas[G_ASCII_DTOSTR_BUF_SIZE];
-    g_ascii_formatd(sigmas, sizeof sigmas, "%.0f", fabs(off) / sigma);
-    double times = exp(fabs(off));
+    g_ascii_formatd(sigmas, sizeof sigmas, "%.1f", suspect->sigmas);
     const char *hint = times > 900 && times < 1100  ? "; a thousand: is it in the unit that is due?"
                        : times > 7.5 && times < 8.5 ? "; eight: bits for bytes?"
                                                     : "";
     calibrate_check_add(
-        c, o->line, CALIBRATE_RULE_OUTLIER, wrong, fabs(off),
+        c, o->line, CALIBRATE_RULE_OUTLIER, wrong, size,
         g_strdup_printf("%s: %s, where the %u rows nearest to it say %s (%s sigmas)%s", s->of, is,
-                        n_near, due, sigmas, hint));
+                        suspect->near.n, due, sigmas, hint));
 }
 
-/* Each row beside the plane through those around it; sigma is of the series, or of the place where that is more. */
+/* Each row beside the plane through those around it. An outlier can pull that of a row beside it where others are few, so
+ * that the suspects are asked again from the least likely on, those that were found left out. */
 static void
 check_series(CalibrateChecking *c, const CalibrateSeries *s)
 {
-    g_autofree double *off = g_new0(double, s->n);
-    g_autofree CalibrateNearby *near = g_new0(CalibrateNearby, s->n);
-    g_autoptr(GArray) sizes = g_array_new(FALSE, FALSE, sizeof(double));
-    for (guint i = 0; i < s->n; i++) {
-        const CalibrateObservation *o = calibrate_observation_at(c->rows, s->first + i);
-        if (!calibrate_nearby(c->rows, s, o->x, (int)(s->first + i), &near[i]))
-            return;
-        off[i] = log(o->value / (o->nominal_ns + s->base)) - near[i].y;
-        double size = fabs(off[i]);
+    g_autoptr(GArray) suspects = g_array_sized_new(FALSE, FALSE, sizeof(Suspect), s->n);
+    g_autoptr(GArray) sizes = g_array_sized_new(FALSE, FALSE, sizeof(double), s->n);
+    for (guint row = s->first; row < s->first + s->n; row++) {
+        Suspect suspect = {0};
+        if (!ask_neighbours(c, s, row, &suspect))
+            continue;
+        double size = fabs(suspect.off) / suspect.near.error;
+        g_array_append_val(suspects, suspect);
         g_array_append_val(sizes, size);
     }
+    if (sizes->len == 0)
+        return;
     g_array_sort(sizes, compare_doubles);
-    double sigma = NORMAL * g_array_index(sizes, double, sizes->len / 2);
-    for (guint i = 0; i < s->n; i++) {
-        double own =
-            MAX(MAX(sigma, near[i].scatter), LEAST_SIGMA) * (near[i].outside ? OUTSIDE : 1);
-        if (near[i].distance <= FAR && fabs(off[i]) > OUTLIER_ODD &&
-            fabs(off[i]) > OUTLIER_ODD_SIGMAS * own)
-            add_outlier(c, s->first + i, s, off[i], own, near[i].n);
+    double times = MAX(1, NORMAL * g_array_index(sizes, double, sizes->len / 2));
+    for (guint i = 0; i < suspects->len; i++)
+        is_far(&g_array_index(suspects, Suspect, i), times);
+    g_array_sort(suspects, compare_suspects);
+    for (guint i = 0; i < suspects->len; i++) {
+        Suspect *suspect = &g_array_index(suspects, Suspect, i);
+        if (suspect->sigmas <= OUTLIER_ODD_SIGMAS)
+            break;
+        if (ask_neighbours(c, s, suspect->row, suspect) && is_far(suspect, times))
+            add_outlier(c, s, suspect);
     }
 }
 
@@ -211,8 +256,8 @@ calibrate_check_falling(CalibrateChecking *c)
         for (guint i = 1; i < along->len; i++) {
             const Along *less = &g_array_index(along, Along, i - 1);
             const Along *more = &g_array_index(along, Along, i);
-            /* An outlier was told already; the row beside it is innocent. */
-            if (!c->is_outlier[less->id] && !c->is_outlier[more->id] &&
+            /* It was told already; the row beside it is innocent. */
+            if (!c->is_doubted[less->id] && !c->is_doubted[more->id] &&
                 is_same_place(less->row, more->row, (int)axis) &&
                 less->row->x[axis] < more->row->x[axis])
                 check_step(c, less->row, more->row, axis);

@@ -4,11 +4,15 @@
 
 #include "calibrate/diff.h"
 
+#include "calibrate/nearby.h"
+
 #include <math.h>
 #include <string.h>
 
 #define WORST 5
-#define NEAR_OCTAVES 1.0 /* to the nearest row of B: beyond it says little */
+/* What B's rows say of a place must be as sure as this: so far from the nearest, and off by so much of ln at one sigma. */
+#define NEAR_OCTAVES 1.0
+#define NEAR_ERROR 0.1
 
 typedef struct {
     const CalibrateObservations *a, *b;
@@ -81,8 +85,8 @@ predict(const Pair *p, const CalibrateSeries *in_b, guint i, double *ret)
 {
     const CalibrateObservation *o = calibrate_observation_at(p->a_on_b, i);
     CalibrateNearby near;
-    if (!calibrate_nearby(p->b, in_b, o->x, CALIBRATE_NOBODY, &near) ||
-        near.distance > NEAR_OCTAVES || near.outside)
+    if (!calibrate_nearby(p->b, in_b, o->x, NULL, &near) || near.distance > NEAR_OCTAVES ||
+        near.error > NEAR_ERROR)
         return FALSE;
     *ret = exp(near.y) * (o->nominal_ns + in_b->base);
     return TRUE;

@@ -355,6 +355,20 @@ base_of(const CalibrateObservations *o, const CalibrateSeries *s)
     return g_array_index(values, double, at);
 }
 
+static guint
+count_axes(const CalibrateObservations *o, const CalibrateSeries *s)
+{
+    const CalibrateObservation *first = calibrate_observation_at(o, s->first);
+    guint n = 0;
+    for (guint axis = 0; axis < CALIBRATE_AXES; axis++) {
+        gboolean differs = FALSE;
+        for (guint i = s->first + 1; i < s->first + s->n && !differs; i++)
+            differs = calibrate_observation_at(o, i)->x[axis] != first->x[axis];
+        n += differs;
+    }
+    return n;
+}
+
 static void
 series_clear(gpointer data)
 {
@@ -395,6 +409,7 @@ gather(ClusterTable table, Reader *r)
     for (guint i = 0; i < o->series->len; i++) {
         CalibrateSeries *s = &g_array_index(o->series, CalibrateSeries, i);
         s->base = base_of(o, s);
+        s->n_axes = count_axes(o, s);
     }
     return o;
 }

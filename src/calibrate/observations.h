@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     char *of;       /* "bf16 forward" */
     guint first, n; /* of its rows */
+    guint n_axes;   /* along which they differ */
     double base;    /* what its smallest rows take */
 } CalibrateSeries;
 
@@ -43,19 +44,3 @@ const CalibrateSeries *calibrate_series_find(const CalibrateObservations *observ
                                              const char *of);
 /* What the axis of a table is: "m", "bytes"; NULL: it has no such axis. */
 const char *calibrate_axis_name(ClusterTable table, guint axis);
-
-/* What rows near a place say of it when one of them is left out. */
-typedef struct {
-    double y;         /* ln of the value over nominal + base of the series */
-    double scatter;   /* of these rows about their own fit, one sigma of ln */
-    double distance;  /* octaves to the nearest */
-    gboolean outside; /* of what they span */
-    guint n;
-} CalibrateNearby;
-
-enum { CALIBRATE_NOBODY = -1 };
-
-/* A plane through the nearest rows that one of them alone does not pull: least squares, reweighted by Huber, then Tukey. FALSE:
- * there are fewer than four. `left_out`: index of a row, or CALIBRATE_NOBODY. */
-gboolean calibrate_nearby(const CalibrateObservations *observations, const CalibrateSeries *series,
-                          const double x[CALIBRATE_AXES], int left_out, CalibrateNearby *ret);

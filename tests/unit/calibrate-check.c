@@ -3,6 +3,8 @@
 
 #include "calibrate/check.h"
 
+#include "conf/complaint.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -226,21 +228,149 @@ test_rows_among_themselves(void)
     }
 }
 
-/* Products of sizes between, with times of the roofline at 0.7 and 5 us: the plane through neighbours calls one in a hundred
- * wrong at most. */
-static void
-test_plane(void)
+/* --- surfaces with noise ------------------------------------------------------------------------ */
+
+typedef enum { RANDOM_PRODUCTS, GRID_OF_PRODUCTS, SWEEP_OF_COPIES, N_SURFACES } Surface;
+
+static const guint surface_rows[N_SURFACES] = {200, 216, 20};
+
+static double
+normal_deviate(void)
 {
-    g_autoptr(GString) text = g_string_new("dtype\tm\tn\tk\tbatch\ttime_us\n");
-    for (guint i = 0; i < 200; i++) {
-        int m = 128 * g_test_rand_int_range(1, 64), n = 128 * g_test_rand_int_range(1, 64);
-        int k = 128 * g_test_rand_int_range(1, 64);
-        g_string_append_printf(text, "bf16\t%d\t%d\t%d\t1\t%.6g\n", m, n, k,
-                               5 + 2e-7 * m * n * k / 0.7);
-    }
-    g_autoptr(CalibrateCheck) found = check(CLUSTER_TABLE_GEMM, text->str);
-    g_assert_cmpuint(found->n_wrong, <=, 2); /* at the corners they are few */
+    double sum = -6; /* of twelve uniform ones: variance 1 */
+    for (guint i = 0; i < 12; i++)
+        sum += g_test_rand_double();
+    return sum;
 }
+
+/* Row i without noise. Products: the roofline at 0.7 and 5 us, of sizes anywhere (few at the corners) or on a grid of octaves.
+ * Copies: 5 us + bytes / 90 GB/s, an octave apart. */
+static double
+add_row(GString *text, Surface surface, guint i)
+{
+    if (surface == SWEEP_OF_COPIES) {
+        g_string_append_printf(text, "copy\t%" G_GINT64_FORMAT, G_GINT64_CONSTANT(1024) << i);
+        return 5 + 1024 * exp2(i) / 90e3;
+    }
+    const int grid[] = {256 << i % 6, 256 << i / 6 % 6, 256 << i / 36};
+    int size[3];
+    for (guint axis = 0; axis < 3; axis++)
+        size[axis] = surface == RANDOM_PRODUCTS ? 128 * g_test_rand_int_range(1, 64) : grid[axis];
+    double m = size[0], n = size[1], k = size[2];
+    g_string_append_printf(text, "bf16\t%d\t%d\t%d\t1", size[0], size[1], size[2]);
+    return 5 + MAX(2e-7 * m * n * k / 0.7, 2e-5 * (m * k + k * n + m * n) / 0.9);
+}
+
+/* What the check finds where row `disturbed` takes `times` as long. */
+static CalibrateCheck *
+check_surface(Surface surface, double noise, guint disturbed, double times)
+{
+    gboolean copies = surface == SWEEP_OF_COPIES;
+    g_autoptr(GString) text =
+        g_string_new(copies ? "kernel\tbytes\ttime_us\n" : "dtype\tm\tn\tk\tbatch\ttime_us\n");
+    for (guint i = 0; i < surface_rows[surface]; i++) {
+        double us = add_row(text, surface, i) * exp(noise * normal_deviate());
+        g_string_append_printf(text, "\t%.6g\n", us * (i == disturbed ? times : 1));
+    }
+    return check(copies ? CLUSTER_TABLE_MEMORY : CLUSTER_TABLE_GEMM, text->str);
+}
+
+/* Of 50 tables of each surface with noise of nothing to 3 % none has a row that is called wrong; by the rule one row in
+ * 2000 is odd by chance where noise alone makes 15 %, and of these next to none. */
+static void
+test_false_alarms(void)
+{
+    static const double noises[] = {0, 0.01, 0.03};
+    for (guint surface = 0; surface < N_SURFACES; surface++) {
+        guint n_outliers = 0, n_rows = 0;
+        for (guint i = 0; i < 51; i++) {
+            g_autoptr(CalibrateCheck) found =
+                check_surface((Surface)surface, noises[i % 3], G_MAXUINT, 1);
+            g_assert_cmpuint(found->n_wrong, ==, 0);
+            n_outliers += count(found, CALIBRATE_RULE_OUTLIER, FALSE);
+            n_rows += found->n_rows;
+        }
+        g_assert_cmpuint(n_outliers, <=, n_rows / 2000);
+    }
+}
+
+/* Was the row told of? `ret_others`: outliers beside it that are called wrong. */
+static gboolean
+is_found(const CalibrateCheck *found, guint line, guint *ret_others)
+{
+    gboolean is = FALSE;
+    for (guint i = 0; i < found->findings->len; i++) {
+        const CalibrateFinding *f = &g_array_index(found->findings, CalibrateFinding, i);
+        is = is || f->line == line;
+        *ret_others += f->line != line && f->wrong && f->rule == CALIBRATE_RULE_OUTLIER;
+    }
+    return is;
+}
+
+/* One row of a table with noise of 1 % is disturbed. Half, or twice and a half, is found all but always, 1.3 times mostly: at
+ * a corner, or an end of a sweep, rows on one side alone may leave it open. */
+static void
+test_misses(void)
+{
+    static const struct {
+        Surface surface;
+        double times;
+        guint least; /* found of 40 */
+    } cases[] = {
+        {RANDOM_PRODUCTS, 0.5, 36},  {RANDOM_PRODUCTS, 2.5, 36},  {RANDOM_PRODUCTS, 1.3, 24},
+        {GRID_OF_PRODUCTS, 0.5, 39}, {GRID_OF_PRODUCTS, 2.5, 39}, {GRID_OF_PRODUCTS, 1.3, 16},
+        {SWEEP_OF_COPIES, 0.5, 38},  {SWEEP_OF_COPIES, 2.5, 38},  {SWEEP_OF_COPIES, 1.3, 24}};
+    guint n_others = 0;
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        guint n_found = 0;
+        for (guint j = 0; j < 40; j++) {
+            guint row = (guint)g_test_rand_int_range(0, (int)surface_rows[cases[i].surface]);
+            g_autoptr(CalibrateCheck) found =
+                check_surface(cases[i].surface, 0.01, row, cases[i].times);
+            n_found += is_found(found, row + 2, &n_others);
+        }
+        g_test_message("case %u: %u of 40", i, n_found);
+        g_assert_cmpuint(n_found, >=, cases[i].least);
+    }
+    /* Where two rows are alone in a corner, nobody knows which of them it is. */
+    g_assert_cmpuint(n_others, <=, 3);
+}
+
+/* Measurements that a check once found in tables that ship, and that were left out of them since. */
+static void
+test_rows_once_left_out(void)
+{
+    static const struct {
+        const char *system;
+        ClusterTable table;
+        const char *row;
+    } cases[] = {
+        {"a100-pcie", CLUSTER_TABLE_GEMM, "bf16\t64\t512\t64\t1\t9.318\tforward\n"},
+        {"dgx-a100-80g", CLUSTER_TABLE_GEMM, "bf16\t64\t512\t64\t1\t8.433\tforward\n"},
+        {"dgx-a100-80g", CLUSTER_TABLE_COLLECTIVE,
+         "all_to_all\tfp32\t5\t1\t3221225460\t314864.0\n"},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        GError *error = NULL;
+        g_autoptr(ClusterSystem) system = cluster_system_load(cases[i].system, NULL, &error);
+        g_assert_no_error(error);
+        g_autofree char *path = cluster_table_path(system, cases[i].table);
+        g_autofree char *text = conf_read_text(path, NULL, &error);
+        g_assert_no_error(error);
+        g_autofree char *whole = g_strconcat(text, cases[i].row, NULL);
+        g_autoptr(ConfTable) table = conf_table_parse(path, whole, '\t', &error);
+        g_assert_no_error(error);
+        g_autoptr(CalibrateCheck) found =
+            calibrate_check_table(system, cases[i].table, table, &error);
+        g_assert_no_error(error);
+        g_assert_cmpuint(found->n_wrong, ==, 1);
+        const CalibrateFinding *f = &g_array_index(found->findings, CalibrateFinding, 0);
+        g_assert_cmpint(f->rule, ==, CALIBRATE_RULE_OUTLIER);
+        g_assert_cmpuint(f->line, ==, conf_table_line(table, conf_table_n_rows(table) - 1));
+    }
+}
+
+/* --- all ----------------------------------------------------------------------------------------- */
 
 static void
 test_bad_cells(void)
@@ -270,7 +400,9 @@ main(int argc, char **argv)
     g_test_add_func("/calibrate/check/unit-of-sizes", test_unit_of_sizes);
     g_test_add_func("/calibrate/check/impossible", test_impossible);
     g_test_add_func("/calibrate/check/rows-among-themselves", test_rows_among_themselves);
-    g_test_add_func("/calibrate/check/plane", test_plane);
+    g_test_add_func("/calibrate/check/false-alarms", test_false_alarms);
+    g_test_add_func("/calibrate/check/misses", test_misses);
+    g_test_add_func("/calibrate/check/rows-once-left-out", test_rows_once_left_out);
     g_test_add_func("/calibrate/check/bad-cells", test_bad_cells);
     return g_test_run();
 }
