@@ -3,7 +3,7 @@
 UNIT_TESTS =
 FUZZ_TARGETS =
 GOLDEN_TESTS =
-LINT_TESTS = %D%/bad-input.sh %D%/calib-cudnn.sh %D%/calib-ranks.sh %D%/calib-stub.sh %D%/lint-layers.sh %D%/lint-lists.sh \
+LINT_TESTS = %D%/bad-input.sh %D%/calib-cudnn.sh %D%/calib-on-device.sh %D%/calib-ranks.sh %D%/calib-stub.sh %D%/lint-layers.sh %D%/lint-lists.sh \
 	%D%/lint-names.sh %D%/lint-options.sh \
 	%D%/lint-paths.sh %D%/lint-provenance.sh %D%/lint-sizes.sh %D%/published-kernels.sh %D%/published-memory.sh %D%/published-network.sh %D%/readme.sh
 BENCHES =

@@ -52,21 +52,31 @@ suits_fp8(const struct StubOperation *o, const struct StubLayout *a, const struc
 }
 
 static double
-product_us(const struct StubOperation *o, const struct StubLayout *a, const struct StubLayout *c,
-           int64_t k)
+matrix_bytes(const struct StubLayout *l)
+{
+    return (double)l->rows * (double)l->columns * (double)l->batch * type_bytes(l->type);
+}
+
+/* Computing or moving, whichever takes longer; a C that is added to is read as well. */
+static double
+product_us(const struct StubOperation *o, const struct StubLayout *a, const struct StubLayout *b,
+           const struct StubLayout *c, int64_t k, bool adds)
 {
     double speed = a->type == CUDA_R_8F_E4M3                    ? 2
                    : a->type != CUDA_R_32F                      ? 1
                    : o->compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? 0.5
                                                                 : 0.0625;
     double flops = 2.0 * (double)c->rows * (double)c->columns * (double)k * (double)c->batch;
-    return STUB_FLOOR_US + flops / (speed * STUB_PEAK_FLOP_US);
+    double compute_us = flops / (speed * STUB_PEAK_FLOP_US);
+    double move_us =
+        (matrix_bytes(a) + matrix_bytes(b) + matrix_bytes(c) * (adds ? 2 : 1)) / STUB_MEMORY_B_US;
+    return STUB_FLOOR_US + (compute_us > move_us ? compute_us : move_us);
 }
 
 static cublasStatus_t
 multiply(const char *function, const struct StubOperation *o, const void *a,
          const struct StubLayout *al, const void *b, const struct StubLayout *bl, const void *c,
-         const struct StubLayout *cl, cudaStream_t stream)
+         const struct StubLayout *cl, const void *beta, cudaStream_t stream)
 {
     int64_t k;
     if (!fits(o, al, bl, cl, &k))
@@ -80,7 +90,7 @@ multiply(const char *function, const struct StubOperation *o, const void *a,
     check_matrix(function, a, al);
     check_matrix(function, b, bl);
     check_matrix(function, c, cl);
-    stub_spend(stream, product_us(o, al, cl, k));
+    stub_spend(stream, product_us(o, al, bl, cl, k, *(const float *)beta != 0));
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -243,13 +253,12 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, const vo
 {
     (void)handle;
     (void)alpha;
-    (void)beta;
     (void)algo;
     STUB_ENTER(cublasStatus_t);
     stub_check(__func__, workspace, workspace_bytes);
     if (c != d || c_layout != d_layout)
         return CUBLAS_STATUS_INVALID_VALUE;
-    return multiply(__func__, operation, a, a_layout, b, b_layout, c, c_layout, stream);
+    return multiply(__func__, operation, a, a_layout, b, b_layout, c, c_layout, beta, stream);
 }
 
 /* --- cuBLAS ----------------------------------------------------------------------------------- */
@@ -299,7 +308,6 @@ cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t a_op, cublas
                            cublasGemmAlgo_t algo)
 {
     (void)alpha;
-    (void)beta;
     (void)algo;
     STUB_ENTER(cublasStatus_t);
     struct StubOperation o = {.a = a_op, .b = b_op, .compute = compute};
@@ -310,5 +318,5 @@ cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t a_op, cublas
         b_type,  b_op == CUBLAS_OP_T ? n : k, b_op == CUBLAS_OP_T ? k : n, b_height, batch,
         b_stride};
     struct StubLayout cl = {c_type, m, n, c_height, batch, c_stride};
-    return multiply(__func__, &o, a, &al, b, &bl, c, &cl, handle->stream);
+    return multiply(__func__, &o, a, &al, b, &bl, c, &cl, beta, handle->stream);
 }
