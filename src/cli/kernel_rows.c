@@ -3,7 +3,7 @@
 
 #include "cli/kernel_rows.h"
 
-#include "report/kernels.h"
+#include "report/skipped.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,20 +32,6 @@ GPtrArray *
 cli_kernel_groups_new(void)
 {
     return g_ptr_array_new_with_free_func(group_free);
-}
-
-void
-cli_kernel_skip(GArray *skipped, const char *reason, guint n)
-{
-    for (guint i = 0; i < skipped->len; i++) {
-        ReportKernelsSkipped *s = &g_array_index(skipped, ReportKernelsSkipped, i);
-        if (strcmp(s->reason, reason) == 0) {
-            s->n += n;
-            return;
-        }
-    }
-    ReportKernelsSkipped one = {reason, n};
-    g_array_append_val(skipped, one);
 }
 
 double
@@ -300,7 +286,7 @@ read_row(const Columns *c, guint row, GPtrArray *groups, GArray *skipped, GError
     ClusterDtype dtype;
     const char *why = read_words(c, row, &shape, &dtype);
     if (why != NULL) {
-        cli_kernel_skip(skipped, why, 1);
+        report_skipped_add(skipped, why, 1);
         return TRUE;
     }
     if (!read_numbers(c, row, &shape, error))
@@ -310,7 +296,7 @@ read_row(const Columns *c, guint row, GPtrArray *groups, GArray *skipped, GError
     if (!add_times(c, row, group, &shape, &n, error))
         return FALSE;
     if (n == 0)
-        cli_kernel_skip(skipped, "no time", 1);
+        report_skipped_add(skipped, "no time", 1);
     group->n_rows += n > 0 ? 1 : 0;
     return TRUE;
 }

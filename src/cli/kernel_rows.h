@@ -30,10 +30,9 @@ typedef struct {
 
 GPtrArray *cli_kernel_groups_new(void);
 /* Groups in order of first appearance are added to `groups`; rows that say nothing counted in `skipped` (array of
- * ReportKernelsSkipped). */
+ * ReportSkipped). */
 gboolean cli_kernel_read(const ConfTable *table, GPtrArray *groups, GArray *skipped,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
-void cli_kernel_skip(GArray *skipped, const char *reason, guint n);
 double cli_kernel_shape_ns(const CliKernelShape *shape);
 
 /* The system whose GPU a group was measured on: that of the directory its file lies in, else by the GPU's name (of the

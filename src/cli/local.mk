@@ -57,3 +57,4 @@ libdtsim_a_SOURCES += %D%/units.c %D%/units.h
 libdtsim_a_SOURCES += %D%/validate.c
 libdtsim_a_SOURCES += %D%/validate_kernels.c %D%/validate_kernels.h
 libdtsim_a_SOURCES += %D%/validate_network.c %D%/validate_network.h
+libdtsim_a_SOURCES += %D%/validate_tables.c %D%/validate_tables.h

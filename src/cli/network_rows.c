@@ -4,6 +4,7 @@
 #include "cli/network_rows.h"
 
 #include "cli/group.h"
+#include "report/skipped.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,24 +63,10 @@ text_of(const Columns *c, guint row, int column)
     return column >= 0 ? conf_table_text(c->table, row, (guint)column) : "";
 }
 
-void
-cli_network_skip(GArray *skipped, const char *reason, guint n)
-{
-    for (guint i = 0; i < skipped->len; i++) {
-        ReportNetworkSkipped *s = &g_array_index(skipped, ReportNetworkSkipped, i);
-        if (strcmp(s->reason, reason) == 0) {
-            s->n += n;
-            return;
-        }
-    }
-    ReportNetworkSkipped one = {reason, n};
-    g_array_append_val(skipped, one);
-}
-
 static gboolean
 skip(GArray *skipped, const char *reason)
 {
-    cli_network_skip(skipped, reason, 1);
+    report_skipped_add(skipped, reason, 1);
     return TRUE;
 }
 

@@ -7,7 +7,6 @@
 
 #include "conf/table.h"
 #include "net/collective.h"
-#include "report/network.h"
 
 typedef struct {
     double bytes, us, log_sum;
@@ -30,11 +29,9 @@ typedef struct {
 
 GPtrArray *cli_network_groups_new(void);
 /* Groups in order of first appearance are added to `groups`, and rows that say nothing counted in `skipped` (array of
- * ReportNetworkSkipped). */
+ * ReportSkipped). */
 gboolean cli_network_read(const ConfTable *table, GPtrArray *groups, GArray *skipped,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-void cli_network_skip(GArray *skipped, const char *reason, guint n);
 
 /* The machine of a group: a shipped system by name, and what must be set on it. NULL and why not (static) for a GPU
  * that nothing is known of. `ret_shipped`: the shipped system has this very GPU, or one with the same links. */

@@ -6,10 +6,11 @@
 #include "cli/command.h"
 #include "cli/kernel_rows.h"
 #include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/validate_tables.h"
 #include "cost/book.h"
 #include "cost/roofline.h"
 #include "report/kernels.h"
+#include "report/skipped.h"
 #include "sim/random.h"
 
 #include <math.h>
@@ -21,11 +22,8 @@ enum { N_AXES = 5 };
 
 typedef struct {
     const CliKernelOptions *options;
-    GPtrArray *tables; /* of ConfTable, whose texts the groups borrow */
-    GPtrArray *groups; /* of CliKernelGroup */
-    GPtrArray *rows;   /* of ReportKernelsRow */
-    GArray *skipped;   /* of ReportKernelsSkipped */
-    guint n_measured;
+    CliTables tables; /* of CliKernelGroup */
+    GPtrArray *rows;  /* of ReportKernelsRow */
 } Validation;
 
 static void
@@ -190,13 +188,15 @@ predict(const CliKernelGroup *group, const ClusterSystem *system, const CostBook
 static gboolean
 skip_group(Validation *v, const CliKernelGroup *group, const char *why)
 {
-    cli_kernel_skip(v->skipped, why, group->n_rows);
+    report_skipped_add(v->tables.skipped, why, group->n_rows);
     return TRUE;
 }
 
 static gboolean
-group_run(Validation *v, const CliKernelGroup *group, GError **error)
+group_run(gpointer data, gpointer user, GError **error)
 {
+    const CliKernelGroup *group = data;
+    Validation *v = user;
     guint n_fitted = draw_sample(group, v->options);
     if (n_fitted < ENOUGH_SHAPES || n_fitted == group->shapes->len)
         return skip_group(v, group, "the sample of its group has fewer than 8 shapes, or all");
@@ -232,24 +232,11 @@ group_run(Validation *v, const CliKernelGroup *group, GError **error)
 static gboolean
 files_run(Validation *v, char **files, GError **error)
 {
-    for (guint i = 0; files[i] != NULL; i++) {
-        ConfTable *table = conf_table_load(files[i], error);
-        if (table == NULL)
-            return FALSE;
-        g_ptr_array_add(v->tables, table);
-        v->n_measured += conf_table_n_rows(table);
-        if (!cli_kernel_read(table, v->groups, v->skipped, error))
-            return FALSE;
-    }
-    CliProgress progress = cli_progress_start(files[0], v->groups->len);
-    gboolean ok = TRUE;
-    for (guint i = 0; ok && i < v->groups->len; i++) {
-        cli_progress_at(&progress, i);
-        ok = group_run(v, v->groups->pdata[i], error);
-    }
-    cli_progress_end(&progress);
-    if (!ok || v->rows->len > 0)
-        return ok;
+    if (!cli_tables_load(&v->tables, files, cli_kernel_read, error) ||
+        !cli_tables_predict(&v->tables, files[0], group_run, v, error))
+        return FALSE;
+    if (v->rows->len > 0)
+        return TRUE;
     g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
                         "validate: no table whose kernels can be predicted from the sample; write "
                         "larger ones, of GPUs that dtsim systems lists, or a larger --sample");
@@ -260,14 +247,11 @@ int
 cli_validate_kernels(const CliFormat *format, const CliKernelOptions *options, char **files,
                      GError **error)
 {
-    Validation v = {.options = options,
-                    .tables = g_ptr_array_new_with_free_func((GDestroyNotify)conf_table_free),
-                    .groups = cli_kernel_groups_new(),
-                    .rows = g_ptr_array_new_with_free_func(row_free),
-                    .skipped = g_array_new(FALSE, FALSE, sizeof(ReportKernelsSkipped))};
+    Validation v = {.options = options, .rows = g_ptr_array_new_with_free_func(row_free)};
+    cli_tables_init(&v.tables, cli_kernel_groups_new());
     int status = CLI_USAGE;
     if (files_run(&v, files, error)) {
-        ReportKernels report = {v.rows, options->sample_frac, v.n_measured, v.skipped};
+        ReportKernels report = {v.rows, options->sample_frac, v.tables.n_rows, v.tables.skipped};
         g_autoptr(GString) out = g_string_new(NULL);
         report_kernels(&report, cli_format_name(format), out);
         double median = report_kernels_median(&report);
@@ -276,8 +260,6 @@ cli_validate_kernels(const CliFormat *format, const CliKernelOptions *options, c
                 !isnan(options->tolerance) && !(median <= options->tolerance) ? CLI_NO : CLI_DONE;
     }
     g_ptr_array_unref(v.rows);
-    g_array_unref(v.skipped);
-    g_ptr_array_unref(v.groups);
-    g_ptr_array_unref(v.tables);
+    cli_tables_clear(&v.tables);
     return status;
 }

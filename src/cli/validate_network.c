@@ -6,20 +6,18 @@
 #include "cli/command.h"
 #include "cli/network_rows.h"
 #include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/validate_tables.h"
 #include "net/rows.h"
 #include "report/network.h"
+#include "report/skipped.h"
 
 #include <math.h>
 #include <string.h>
 
 typedef struct {
-    GPtrArray *tables;   /* of ConfTable, whose texts the groups borrow */
-    GPtrArray *groups;   /* of CliNetworkGroup */
-    GArray *skipped;     /* of ReportNetworkSkipped */
+    CliTables tables;    /* of CliNetworkGroup */
     GPtrArray *rows;     /* of ReportNetworkRow */
     GHashTable *shipped; /* look-up only: system and overrides -> NetBook */
-    guint n_measured;
 } Validation;
 
 static void
@@ -183,13 +181,15 @@ count_rows(const CliNetworkGroup *g)
 }
 
 static gboolean
-group_run(Validation *v, const CliNetworkGroup *g, GError **error)
+group_run(gpointer data, gpointer user, GError **error)
 {
+    const CliNetworkGroup *g = data;
+    Validation *v = user;
     g_autoptr(GPtrArray) overrides = g_ptr_array_new_with_free_func(g_free);
     gboolean shipped = FALSE;
     const char *why = NULL, *name = cli_network_system(g, overrides, &shipped, &why);
     if (name == NULL) {
-        cli_network_skip(v->skipped, why, count_rows(g));
+        report_skipped_add(v->tables.skipped, why, count_rows(g));
         return TRUE;
     }
     g_autoptr(ClusterSystem) system =
@@ -219,24 +219,11 @@ group_run(Validation *v, const CliNetworkGroup *g, GError **error)
 static gboolean
 files_run(Validation *v, char **files, GError **error)
 {
-    for (guint i = 0; files[i] != NULL; i++) {
-        ConfTable *table = conf_table_load(files[i], error);
-        if (table == NULL)
-            return FALSE;
-        g_ptr_array_add(v->tables, table);
-        v->n_measured += conf_table_n_rows(table);
-        if (!cli_network_read(table, v->groups, v->skipped, error))
-            return FALSE;
-    }
-    CliProgress progress = cli_progress_start(files[0], v->groups->len);
-    gboolean ok = TRUE;
-    for (guint i = 0; ok && i < v->groups->len; i++) {
-        cli_progress_at(&progress, i);
-        ok = group_run(v, v->groups->pdata[i], error);
-    }
-    cli_progress_end(&progress);
-    if (!ok || v->rows->len > 0)
-        return ok;
+    if (!cli_tables_load(&v->tables, files, cli_network_read, error) ||
+        !cli_tables_predict(&v->tables, files[0], group_run, v, error))
+        return FALSE;
+    if (v->rows->len > 0)
+        return TRUE;
     g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
                         "validate: no row that can be predicted; write tables of collectives with "
                         "columns source collective gpu gpus nodes bytes time_us");
@@ -246,16 +233,13 @@ files_run(Validation *v, char **files, GError **error)
 int
 cli_validate_network(const CliFormat *format, double tolerance, char **files, GError **error)
 {
-    Validation v = {.tables = g_ptr_array_new_with_free_func((GDestroyNotify)conf_table_free),
-                    .groups = cli_network_groups_new(),
-                    .skipped = g_array_new(FALSE, FALSE, sizeof(ReportNetworkSkipped)),
-                    .rows = g_ptr_array_new_with_free_func(row_free),
+    Validation v = {.rows = g_ptr_array_new_with_free_func(row_free),
                     .shipped = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
                                                      (GDestroyNotify)net_book_free)};
-    gboolean ok = files_run(&v, files, error);
+    cli_tables_init(&v.tables, cli_network_groups_new());
     int status = CLI_USAGE;
-    if (ok) {
-        ReportNetwork report = {v.rows, v.n_measured, v.skipped};
+    if (files_run(&v, files, error)) {
+        ReportNetwork report = {v.rows, v.tables.n_rows, v.tables.skipped};
         g_autoptr(GString) out = g_string_new(NULL);
         report_network(&report, cli_format_name(format), out);
         double median = report_network_median(&report, REPORT_NETWORK_SIZES);
@@ -264,8 +248,6 @@ cli_validate_network(const CliFormat *format, double tolerance, char **files, GE
     }
     g_ptr_array_unref(v.rows);
     g_hash_table_unref(v.shipped);
-    g_array_unref(v.skipped);
-    g_ptr_array_unref(v.groups);
-    g_ptr_array_unref(v.tables);
+    cli_tables_clear(&v.tables);
     return status;
 }

@@ -3,8 +3,10 @@
 
 #include "report/kernels.h"
 
+#include "report/errors.h"
 #include "report/json_number.h"
 #include "report/number.h"
+#include "report/skipped.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -14,44 +16,20 @@ static const char *const way_names[] = {"model", "roofline", "nearest"};
 static const char *const range_names[] = {"long", "all"};
 static const double range_us[] = {REPORT_KERNELS_LONG_US, 0.0};
 
-typedef struct {
-    guint n;
-    double median, p90, bias; /* NAN when n = 0 */
-} Errors;
-
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of one row (NULL: of all) and of times of at least so many us. */
-static Errors
+static ReportErrors
 errors_of(const ReportKernels *kernels, const ReportKernelsRow *row, guint way, double from_us)
 {
-    g_autoptr(GArray) sizes = g_array_new(FALSE, FALSE, sizeof(double));
-    double sum = 0.0;
+    g_autoptr(GArray) log_ratios = g_array_new(FALSE, FALSE, sizeof(double));
     for (guint i = 0; i < kernels->rows->len; i++) {
         const ReportKernelsRow *r = kernels->rows->pdata[i];
         for (guint k = 0; (row == NULL || r == row) && k < r->errors->len; k++) {
             const ReportKernelsError *e = &g_array_index(r->errors, ReportKernelsError, k);
-            double size = fabs(exp(e->log_ratio[way]) - 1.0);
-            if (e->measured_us < from_us)
-                continue;
-            sum += e->log_ratio[way];
-            g_array_append_val(sizes, size);
+            if (e->measured_us >= from_us)
+                g_array_append_val(log_ratios, e->log_ratio[way]);
         }
     }
-    guint n = sizes->len;
-    if (n == 0)
-        return (Errors){0, NAN, NAN, NAN};
-    g_array_sort(sizes, compare_doubles);
-    const double *v = (const double *)(gconstpointer)sizes->data;
-    return (Errors){.n = n,
-                    .median = n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2,
-                    .p90 = v[(guint)ceil(0.9 * n) - 1],
-                    .bias = exp(sum / n) - 1.0};
+    return report_errors(log_ratios);
 }
 
 double
@@ -82,7 +60,7 @@ json_row(JsonBuilder *b, const ReportKernels *kernels, const ReportKernelsRow *r
         report_json_object(b, range_names[range]);
         report_json_int(b, "n", errors_of(kernels, row, 0, range_us[range]).n);
         for (guint way = 0; way < REPORT_KERNELS_N_WAYS; way++) {
-            Errors e = errors_of(kernels, row, way, range_us[range]);
+            ReportErrors e = errors_of(kernels, row, way, range_us[range]);
             report_json_object(b, way_names[way]);
             report_json_double(b, "median_error", e.median);
             report_json_double(b, "p90_error", e.p90);
@@ -143,7 +121,7 @@ kernels_tsv(const ReportKernels *kernels, GString *out)
         for (guint range = 0; range < G_N_ELEMENTS(range_us); range++) {
             g_string_append_printf(out, "\t%u", errors_of(kernels, r, 0, range_us[range]).n);
             for (guint way = 0; way < REPORT_KERNELS_N_WAYS; way++) {
-                Errors e = errors_of(kernels, r, way, range_us[range]);
+                ReportErrors e = errors_of(kernels, r, way, range_us[range]);
                 g_string_append_printf(out, "\t%s\t%s\t%s", report_plain(e.median, 4).text,
                                        report_plain(e.p90, 4).text, report_plain(e.bias, 4).text);
             }
@@ -166,7 +144,7 @@ text_line(ReportTable *table, const ReportKernels *kernels, const ReportKernelsR
     report_table_cell(table, "%s", row != NULL ? report_fixed(row->n_fitted, 0).text : "");
     report_table_cell(table, "%u", n);
     for (guint way = 0; way < REPORT_KERNELS_N_WAYS; way++) {
-        Errors e = errors_of(kernels, row, way, from_us);
+        ReportErrors e = errors_of(kernels, row, way, from_us);
         report_table_cell(table, "%s", report_percent(e.median).text);
         report_table_cell(table, "%s", report_percent(e.p90).text);
     }
@@ -192,7 +170,6 @@ text_range(const ReportKernels *kernels, double from_us, GString *out)
 static void
 kernels_text(const ReportKernels *kernels, GString *out)
 {
-    guint skipped = 0;
     g_string_append_printf(
         out, "%s of the shapes fitted, the others predicted; those of %s us and more:\n\n",
         report_percent(kernels->sample_frac).text, report_plain(REPORT_KERNELS_LONG_US, 3).text);
@@ -204,13 +181,7 @@ kernels_text(const ReportKernels *kernels, GString *out)
         "Errors are |predicted / measured - 1| of time: median and 90th percentile of the model; of the plain\n"
         "roofline (peak, memory rate); of the efficiency of the nearest shape. In sigma: within the model's own error\n"
         "bar of one sigma (68 % if it is right).\n");
-    for (guint i = 0; i < kernels->skipped->len; i++)
-        skipped += g_array_index(kernels->skipped, ReportKernelsSkipped, i).n;
-    g_string_append_printf(out, "skipped: %u of %u rows\n", skipped, kernels->n_measured);
-    for (guint i = 0; i < kernels->skipped->len; i++) {
-        const ReportKernelsSkipped *s = &g_array_index(kernels->skipped, ReportKernelsSkipped, i);
-        g_string_append_printf(out, "  %4u  %s\n", s->n, s->reason);
-    }
+    report_skipped_text(kernels->skipped, kernels->n_measured, out);
 }
 
 void

@@ -26,15 +26,10 @@ typedef struct {
 } ReportKernelsRow;
 
 typedef struct {
-    const char *reason; /* borrowed */
-    guint n;
-} ReportKernelsSkipped;
-
-typedef struct {
     const GPtrArray *rows; /* of ReportKernelsRow */
     double sample_frac;
     guint n_measured;      /* rows of the files that were read */
-    const GArray *skipped; /* of ReportKernelsSkipped */
+    const GArray *skipped; /* of ReportSkipped */
 } ReportKernels;
 
 /* Errors are |predicted / measured - 1|; bias is exp(mean ln(predicted / measured)) - 1. */

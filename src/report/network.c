@@ -3,8 +3,10 @@
 
 #include "report/network.h"
 
+#include "report/errors.h"
 #include "report/json_number.h"
 #include "report/number.h"
+#include "report/skipped.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -17,54 +19,22 @@ static const char *const test_words[] = {
     "Single nodes fitted alone, more predicted; nothing was known of the network but its cards:",
     "The shipped system of that GPU and network, or of the GPU with the source's cards; not the rows of its own tables:"};
 
-typedef struct {
-    guint n;
-    double median, p90, bias; /* NAN when n = 0 */
-} Errors;
-
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double
-middle(const GArray *sorted)
-{
-    const double *v = (const double *)(gconstpointer)sorted->data;
-    guint n = sorted->len;
-    return n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 /* Of one source (NULL: all), of one GPU and collective of it (NULL: all). */
-static Errors
+static ReportErrors
 errors_of(const ReportNetwork *network, ReportNetworkTest test, const ReportNetworkRow *like,
           gboolean whole_source)
 {
-    g_autoptr(GArray) sizes = g_array_new(FALSE, FALSE, sizeof(double));
-    double sum = 0.0;
+    g_autoptr(GArray) log_ratios = g_array_new(FALSE, FALSE, sizeof(double));
     for (guint i = 0; i < network->rows->len; i++) {
         const ReportNetworkRow *r = network->rows->pdata[i];
         gboolean same = like == NULL ? !r->broken
                         : whole_source
                             ? strcmp(r->source, like->source) == 0 && r->broken == like->broken
                             : r == like;
-        for (guint k = 0; same && k < r->errors[test]->len; k++) {
-            double log_ratio = g_array_index(r->errors[test], double, k);
-            double size = fabs(exp(log_ratio) - 1.0);
-            sum += log_ratio;
-            g_array_append_val(sizes, size);
-        }
+        if (same)
+            g_array_append_vals(log_ratios, r->errors[test]->data, r->errors[test]->len);
     }
-    Errors e = {sizes->len, NAN, NAN, NAN};
-    if (e.n == 0)
-        return e;
-    g_array_sort(sizes, compare_doubles);
-    e.median = middle(sizes);
-    e.p90 = g_array_index(sizes, double, (guint)ceil(0.9 * e.n) - 1);
-    e.bias = exp(sum / e.n) - 1.0;
-    return e;
+    return report_errors(log_ratios);
 }
 
 double
@@ -91,7 +61,7 @@ json_errors(JsonBuilder *b, const ReportNetwork *network, const ReportNetworkRow
             gboolean whole_source)
 {
     for (guint t = 0; t < REPORT_NETWORK_N_TESTS; t++) {
-        Errors e = errors_of(network, t, like, whole_source);
+        ReportErrors e = errors_of(network, t, like, whole_source);
         report_json_object(b, test_names[t]);
         report_json_int(b, "n", e.n);
         report_json_double(b, "median_error", e.median);
@@ -151,7 +121,7 @@ network_tsv(const ReportNetwork *network, GString *out)
         g_string_append_printf(out, "%s\t%s\t%s\t%s\t%u", r->source, r->gpu, r->collective,
                                r->broken ? "yes" : "no", r->nodes);
         for (guint t = 0; t < REPORT_NETWORK_N_TESTS; t++) {
-            Errors e = errors_of(network, t, r, FALSE);
+            ReportErrors e = errors_of(network, t, r, FALSE);
             g_string_append_printf(out, "\t%u\t%s\t%s\t%s", e.n, report_plain(e.median, 4).text,
                                    report_plain(e.p90, 4).text, report_plain(e.bias, 4).text);
         }
@@ -160,7 +130,7 @@ network_tsv(const ReportNetwork *network, GString *out)
 }
 
 static void
-text_line(ReportTable *table, ReportNetworkTest test, const char *name, Errors e, guint nodes)
+text_line(ReportTable *table, ReportNetworkTest test, const char *name, ReportErrors e, guint nodes)
 {
     report_table_cell(table, "%s", name);
     report_table_cell(table, "%u", e.n);
@@ -195,7 +165,7 @@ text_test(const ReportNetwork *network, ReportNetworkTest test, GString *out)
         for (guint i = 0; i < network->rows->len; i++) {
             const ReportNetworkRow *r = network->rows->pdata[i];
             g_autofree char *name = g_strconcat(r->source, r->broken ? " *" : "", NULL);
-            Errors e = errors_of(network, test, r, TRUE);
+            ReportErrors e = errors_of(network, test, r, TRUE);
             if ((guint)r->broken == broken && begins_source(network, i) && e.n > 0)
                 text_line(table, test, name, e, nodes_of(network, test, r));
         }
@@ -219,7 +189,7 @@ count_tested(const ReportNetwork *network, ReportNetworkTest test)
 static void
 network_text(const ReportNetwork *network, GString *out)
 {
-    guint skipped = 0, broken = 0;
+    guint broken = 0;
     for (guint t = 0; t < REPORT_NETWORK_N_TESTS; t++)
         if (count_tested(network, t) > 0)
             text_test(network, t, out);
@@ -228,13 +198,7 @@ network_text(const ReportNetwork *network, GString *out)
         broken += ((const ReportNetworkRow *)network->rows->pdata[i])->broken ? 1 : 0;
     if (broken > 0)
         g_string_append(out, "* the fabric is broken or not known (quality C): not in 'all'.\n");
-    for (guint i = 0; i < network->skipped->len; i++)
-        skipped += g_array_index(network->skipped, ReportNetworkSkipped, i).n;
-    g_string_append_printf(out, "skipped: %u of %u rows\n", skipped, network->n_measured);
-    for (guint i = 0; i < network->skipped->len; i++) {
-        const ReportNetworkSkipped *s = &g_array_index(network->skipped, ReportNetworkSkipped, i);
-        g_string_append_printf(out, "  %4u  %s\n", s->n, s->reason);
-    }
+    report_skipped_text(network->skipped, network->n_measured, out);
 }
 
 void

@@ -22,13 +22,8 @@ typedef struct {
 typedef struct {
     const GPtrArray *rows; /* of ReportNetworkRow, sources together */
     guint n_measured;      /* rows of the files that were read */
-    GArray *skipped;       /* of ReportNetworkSkipped */
+    GArray *skipped;       /* of ReportSkipped */
 } ReportNetwork;
-
-typedef struct {
-    const char *reason; /* borrowed */
-    guint n;
-} ReportNetworkSkipped;
 
 /* Errors are |predicted / measured - 1|; bias is exp(mean ln(predicted / measured)) - 1. */
 void report_network(const ReportNetwork *network, const char *format, GString *out);

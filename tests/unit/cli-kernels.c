@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "cli/kernel_rows.h"
-#include "report/kernels.h"
+#include "report/skipped.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ rows_become_groups_of_shapes(void)
     g_autoptr(ConfTable) table = conf_table_parse("t.csv", table_text, ',', &error);
     g_assert_no_error(error);
     g_autoptr(GPtrArray) groups = cli_kernel_groups_new();
-    g_autoptr(GArray) skipped = g_array_new(FALSE, FALSE, sizeof(ReportKernelsSkipped));
+    g_autoptr(GArray) skipped = g_array_new(FALSE, FALSE, sizeof(ReportSkipped));
     g_assert_true(cli_kernel_read(table, groups, skipped, &error));
     g_assert_no_error(error);
     g_assert_cmpuint(groups->len, ==, 2);
@@ -63,7 +63,7 @@ bad_cells_say_where(void)
         g_autoptr(ConfTable) table = conf_table_parse("t.csv", cases[i].text, ',', &error);
         g_assert_no_error(error);
         g_autoptr(GPtrArray) groups = cli_kernel_groups_new();
-        g_autoptr(GArray) skipped = g_array_new(FALSE, FALSE, sizeof(ReportKernelsSkipped));
+        g_autoptr(GArray) skipped = g_array_new(FALSE, FALSE, sizeof(ReportSkipped));
         g_assert_false(cli_kernel_read(table, groups, skipped, &error));
         g_assert_nonnull(error);
         g_test_message("%s", error->message);
