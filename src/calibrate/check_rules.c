@@ -6,6 +6,7 @@
 #include "calibrate/check_parts.h"
 
 #include "calibrate/nearby.h"
+#include "units/quantile.h"
 
 #include <math.h>
 
@@ -94,13 +95,6 @@ calibrate_check_twice(CalibrateChecking *c)
 
 /* --- far from its neighbours --------------------------------------------------------------------- */
 
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return p < q ? -1 : p > q;
-}
-
 typedef struct {
     guint row;
     double off, sigmas;
@@ -179,8 +173,7 @@ check_series(CalibrateChecking *c, const CalibrateSeries *s)
     }
     if (sizes->len == 0)
         return;
-    g_array_sort(sizes, compare_doubles);
-    double times = MAX(1, NORMAL * g_array_index(sizes, double, sizes->len / 2));
+    double times = MAX(1, NORMAL * units_quantile_of(sizes, 0.5));
     for (guint i = 0; i < suspects->len; i++)
         is_far(&g_array_index(suspects, Suspect, i), times);
     g_array_sort(suspects, compare_suspects);

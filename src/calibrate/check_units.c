@@ -7,6 +7,8 @@
 
 #include "calibrate/check_parts.h"
 
+#include "units/quantile.h"
+
 #include <math.h>
 
 #define GOOD_LOW 0.1
@@ -28,13 +30,6 @@ compare_work(gconstpointer a, gconstpointer b)
     if (p->nominal != q->nominal)
         return p->nominal < q->nominal ? -1 : 1;
     return p->value < q->value ? -1 : p->value > q->value;
-}
-
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return p < q ? -1 : p > q;
 }
 
 /* The median of nominal / measured of the large rows; `ret_grows`: does time grow as work does? NAN: nothing to say. */
@@ -59,7 +54,6 @@ efficiency_of(const CalibrateObservations *rows, const CalibrateSeries *s, gbool
         double part = w->nominal / w->value;
         g_array_append_val(parts, part);
     }
-    g_array_sort(parts, compare_doubles);
     for (guint i = work->len; i-- > 0;) {
         const Work *w = &g_array_index(work, Work, i);
         if (w->nominal * LEAST_WIDTH > last->nominal)
@@ -67,7 +61,7 @@ efficiency_of(const CalibrateObservations *rows, const CalibrateSeries *s, gbool
         *ret_grows = log(last->value / w->value) > GROWS * log(last->nominal / w->nominal);
         break;
     }
-    return g_array_index(parts, double, parts->len / 2);
+    return units_quantile_of(parts, 0.5);
 }
 
 static gboolean

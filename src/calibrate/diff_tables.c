@@ -5,6 +5,7 @@
 #include "calibrate/diff.h"
 
 #include "calibrate/nearby.h"
+#include "units/quantile.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,31 +20,15 @@ typedef struct {
     const CalibrateObservations *a_on_b; /* A's rows with B's data sheet, in the same order */
 } Pair;
 
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return p < q ? -1 : p > q;
-}
-
-/* Between two of the sorted. */
-static double
-quantile(const GArray *sorted, double part)
-{
-    double at = part * (sorted->len - 1);
-    guint low = (guint)floor(at), high = MIN(low + 1, sorted->len - 1);
-    double x = g_array_index(sorted, double, low), y = g_array_index(sorted, double, high);
-    return x + (y - x) * (at - low);
-}
-
 static CalibrateRatios
 ratios_of(GArray *ratios)
 {
     if (ratios->len == 0)
         return (CalibrateRatios){0, NAN, NAN, NAN};
-    g_array_sort(ratios, compare_doubles);
-    return (CalibrateRatios){ratios->len, quantile(ratios, 0.5), quantile(ratios, 0.1),
-                             quantile(ratios, 0.9)};
+    double median = units_quantile_of(ratios, 0.5);
+    const double *sorted = (const double *)(gconstpointer)ratios->data;
+    return (CalibrateRatios){ratios->len, median, units_quantile(sorted, ratios->len, 0.1),
+                             units_quantile(sorted, ratios->len, 0.9)};
 }
 
 static int

@@ -4,6 +4,7 @@
 #include "calibrate/fit_line.h"
 
 #include "sim/random.h"
+#include "units/quantile.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,29 +19,11 @@
 #define LEAST_ERROR 1e-4
 #define SEED 1
 
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return p < q ? -1 : p > q;
-}
-
-static double
-quantile(const GArray *sorted, double q)
-{
-    double at = q * (sorted->len - 1);
-    guint low = (guint)at, high = MIN(low + 1, sorted->len - 1);
-    double x = at - low;
-    return (1 - x) * g_array_index(sorted, double, low) + x * g_array_index(sorted, double, high);
-}
-
 CalibrateResiduals
 calibrate_residuals_of(GArray *errors)
 {
-    if (errors->len == 0)
-        return (CalibrateResiduals){NAN, NAN, 0};
-    g_array_sort(errors, compare_doubles);
-    return (CalibrateResiduals){quantile(errors, 0.5), quantile(errors, 0.9), errors->len};
+    double median = units_quantile_of(errors, 0.5);
+    return (CalibrateResiduals){median, units_quantile_of(errors, 0.9), errors->len};
 }
 
 /* --- the fit ------------------------------------------------------------------------------------ */
@@ -76,7 +59,7 @@ median_log_error(const Problem *problem, const CalibrateLine *line)
         double error = fabs(log_error(line, &problem->points[i]));
         g_array_append_val(errors, error);
     }
-    return calibrate_residuals_of(errors).median;
+    return units_quantile_of(errors, 0.5);
 }
 
 static double
@@ -175,21 +158,20 @@ start(const Problem *problem)
     gboolean with_a = problem->n_terms > 1;
     for (guint i = 0; i < problem->n; i++)
         g_array_append_val(xs, problem->points[i].x);
-    g_array_sort(xs, compare_doubles);
-    double low = quantile(xs, 1.0 / 3), high = quantile(xs, 2.0 / 3);
+    double low = units_quantile_of(xs, 1.0 / 3), high = units_quantile_of(xs, 2.0 / 3);
     for (guint i = 0; i < problem->n; i++) {
         double slope = problem->points[i].y / problem->points[i].x;
         if (!with_a || problem->points[i].x >= high)
             g_array_append_val(values, slope);
     }
-    CalibrateLine line = {.b = calibrate_residuals_of(values).median};
+    CalibrateLine line = {.b = units_quantile_of(values, 0.5)};
     g_array_set_size(values, 0);
     for (guint i = 0; with_a && i < problem->n; i++) {
         double level = problem->points[i].y - line.b * problem->points[i].x;
         if (problem->points[i].x <= low)
             g_array_append_val(values, level);
     }
-    line.a = values->len > 0 ? MAX(calibrate_residuals_of(values).median, 0) : 0;
+    line.a = values->len > 0 ? MAX(units_quantile_of(values, 0.5), 0) : 0;
     return line;
 }
 
@@ -200,7 +182,7 @@ count_sizes(const CalibratePoint *points, guint n, guint most)
     g_autoptr(GArray) xs = g_array_new(FALSE, FALSE, sizeof(double));
     for (guint i = 0; i < n; i++)
         g_array_append_val(xs, points[i].x);
-    g_array_sort(xs, compare_doubles);
+    g_array_sort(xs, units_compare_doubles);
     guint sizes = 1;
     for (guint i = 1; i < n && sizes < most; i++)
         sizes += g_array_index(xs, double, i) > g_array_index(xs, double, i - 1) * (1 + 1e-6);

@@ -4,6 +4,8 @@
 
 #include "calibrate/nearby.h"
 
+#include "units/quantile.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,13 +176,6 @@ fit_plane(Fit *fit)
             fit->plane[j] += fit->inverse[j][k] * right[k];
 }
 
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return p < q ? -1 : p > q;
-}
-
 /* By the median, which outliers do not move. */
 static double
 find_tau(const Fit *fit)
@@ -188,9 +183,8 @@ find_tau(const Fit *fit)
     double off[MOST] = {0};
     for (guint i = 0; i < fit->n; i++)
         off[i] = size_off(fit, &fit->near[i]);
-    qsort(off, fit->n, sizeof *off, compare_doubles);
-    double median = (off[(fit->n - 1) / 2] + off[fit->n / 2]) / 2;
-    return MAX(LEAST_SIGMA, NORMAL * median);
+    qsort(off, fit->n, sizeof *off, units_compare_doubles);
+    return MAX(LEAST_SIGMA, NORMAL * units_quantile(off, fit->n, 0.5));
 }
 
 static CalibrateNearby

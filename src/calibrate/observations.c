@@ -9,6 +9,7 @@
 #include "cost/overlap.h"
 #include "cost/roofline.h"
 #include "net/collective.h"
+#include "units/quantile.h"
 
 #include <math.h>
 #include <string.h>
@@ -336,13 +337,6 @@ compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return p < q ? -1 : p > q;
-}
-
 /* The least but for one in twenty: one wrong row does not make it. */
 static double
 base_of(const CalibrateObservations *o, const CalibrateSeries *s)
@@ -350,7 +344,7 @@ base_of(const CalibrateObservations *o, const CalibrateSeries *s)
     g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(double));
     for (guint i = s->first; i < s->first + s->n; i++)
         g_array_append_val(values, calibrate_observation_at(o, i)->value);
-    g_array_sort(values, compare_doubles);
+    g_array_sort(values, units_compare_doubles);
     guint at = MIN(values->len - 1, values->len / 20 + (values->len > 4 ? 1 : 0));
     return g_array_index(values, double, at);
 }

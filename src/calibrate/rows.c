@@ -3,6 +3,8 @@
 
 #include "calibrate/tables.h"
 
+#include "units/quantile.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -116,13 +118,6 @@ compare_samples(gconstpointer a, gconstpointer b)
     return order != 0 ? order : p->sequence < q->sequence ? -1 : p->sequence > q->sequence;
 }
 
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    const double *p = a, *q = b;
-    return *p < *q ? -1 : *p > *q;
-}
-
 /* Of those that are numbers; NAN where none is. */
 static double
 merge_times(const Sample *samples, guint n, guint column, CalibrateMerge merge)
@@ -131,12 +126,7 @@ merge_times(const Sample *samples, guint n, guint column, CalibrateMerge merge)
     for (guint i = 0; i < n; i++)
         if (!isnan(samples[i].us[column]))
             g_array_append_val(values, samples[i].us[column]);
-    if (values->len == 0)
-        return NAN;
-    g_array_sort(values, compare_doubles);
-    const double *v = (const double *)values->data;
-    return merge == CALIBRATE_MERGE_LEAST ? v[0]
-                                          : (v[(values->len - 1) / 2] + v[values->len / 2]) / 2;
+    return units_quantile_of(values, merge == CALIBRATE_MERGE_LEAST ? 0 : 0.5);
 }
 
 typedef struct {

@@ -9,6 +9,7 @@
 #include "report/number.h"
 #include "report/section.h"
 #include "report/table.h"
+#include "units/quantile.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,13 +32,6 @@ error_of(const ReportCollectiveRow *row)
     return row->time_us / row->measured_us - 1;
 }
 
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sizes of all errors, ascending. */
 static GArray *
 errors_of(const ReportCollective *r)
@@ -48,7 +42,7 @@ errors_of(const ReportCollective *r)
         if (!isnan(size))
             g_array_append_val(errors, size);
     }
-    g_array_sort(errors, compare_doubles);
+    g_array_sort(errors, units_compare_doubles);
     return errors;
 }
 

@@ -3,7 +3,7 @@
 
 #include "report/kernels.h"
 
-#include "report/errors.h"
+#include "report/accuracy.h"
 #include "report/json_number.h"
 #include "report/number.h"
 #include "report/skipped.h"
@@ -17,7 +17,7 @@ static const char *const range_names[] = {"long", "all"};
 static const double range_us[] = {REPORT_KERNELS_LONG_US, 0.0};
 
 /* Of one row (NULL: of all) and of times of at least so many us. */
-static ReportErrors
+static ReportAccuracy
 errors_of(const ReportKernels *kernels, const ReportKernelsRow *row, guint way, double from_us)
 {
     g_autoptr(GArray) log_ratios = g_array_new(FALSE, FALSE, sizeof(double));
@@ -29,7 +29,7 @@ errors_of(const ReportKernels *kernels, const ReportKernelsRow *row, guint way, 
                 g_array_append_val(log_ratios, e->log_ratio[way]);
         }
     }
-    return report_errors(log_ratios);
+    return report_accuracy(log_ratios);
 }
 
 double
@@ -60,7 +60,7 @@ json_row(JsonBuilder *b, const ReportKernels *kernels, const ReportKernelsRow *r
         report_json_object(b, range_names[range]);
         report_json_int(b, "n", errors_of(kernels, row, 0, range_us[range]).n);
         for (guint way = 0; way < REPORT_KERNELS_N_WAYS; way++) {
-            ReportErrors e = errors_of(kernels, row, way, range_us[range]);
+            ReportAccuracy e = errors_of(kernels, row, way, range_us[range]);
             report_json_object(b, way_names[way]);
             report_json_double(b, "median_error", e.median);
             report_json_double(b, "p90_error", e.p90);
@@ -121,7 +121,7 @@ kernels_tsv(const ReportKernels *kernels, GString *out)
         for (guint range = 0; range < G_N_ELEMENTS(range_us); range++) {
             g_string_append_printf(out, "\t%u", errors_of(kernels, r, 0, range_us[range]).n);
             for (guint way = 0; way < REPORT_KERNELS_N_WAYS; way++) {
-                ReportErrors e = errors_of(kernels, r, way, range_us[range]);
+                ReportAccuracy e = errors_of(kernels, r, way, range_us[range]);
                 g_string_append_printf(out, "\t%s\t%s\t%s", report_plain(e.median, 4).text,
                                        report_plain(e.p90, 4).text, report_plain(e.bias, 4).text);
             }
@@ -144,7 +144,7 @@ text_line(ReportTable *table, const ReportKernels *kernels, const ReportKernelsR
     report_table_cell(table, "%s", row != NULL ? report_fixed(row->n_fitted, 0).text : "");
     report_table_cell(table, "%u", n);
     for (guint way = 0; way < REPORT_KERNELS_N_WAYS; way++) {
-        ReportErrors e = errors_of(kernels, row, way, from_us);
+        ReportAccuracy e = errors_of(kernels, row, way, from_us);
         report_table_cell(table, "%s", report_percent(e.median).text);
         report_table_cell(table, "%s", report_percent(e.p90).text);
     }

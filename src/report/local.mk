@@ -1,11 +1,11 @@
 ## Sources of the layer report.
+libdtsim_a_SOURCES += %D%/accuracy.c %D%/accuracy.h
 libdtsim_a_SOURCES += %D%/advice.c %D%/advice.h
 libdtsim_a_SOURCES += %D%/calibration.c %D%/calibration.h
 libdtsim_a_SOURCES += %D%/certainty.c %D%/certainty.h
 libdtsim_a_SOURCES += %D%/checked.c %D%/checked.h
 libdtsim_a_SOURCES += %D%/diffed.c %D%/diffed.h
 libdtsim_a_SOURCES += %D%/collective.c %D%/collective.h
-libdtsim_a_SOURCES += %D%/errors.c %D%/errors.h
 libdtsim_a_SOURCES += %D%/explain.c
 libdtsim_a_SOURCES += %D%/fitted.c %D%/fitted.h
 libdtsim_a_SOURCES += %D%/gantt.c %D%/gantt.h

@@ -3,7 +3,7 @@
 
 #include "report/network.h"
 
-#include "report/errors.h"
+#include "report/accuracy.h"
 #include "report/json_number.h"
 #include "report/number.h"
 #include "report/skipped.h"
@@ -20,7 +20,7 @@ static const char *const test_words[] = {
     "The shipped system of that GPU and network, or of the GPU with the source's cards; not the rows of its own tables:"};
 
 /* Of one source (NULL: all), of one GPU and collective of it (NULL: all). */
-static ReportErrors
+static ReportAccuracy
 errors_of(const ReportNetwork *network, ReportNetworkTest test, const ReportNetworkRow *like,
           gboolean whole_source)
 {
@@ -34,7 +34,7 @@ errors_of(const ReportNetwork *network, ReportNetworkTest test, const ReportNetw
         if (same)
             g_array_append_vals(log_ratios, r->errors[test]->data, r->errors[test]->len);
     }
-    return report_errors(log_ratios);
+    return report_accuracy(log_ratios);
 }
 
 double
@@ -61,7 +61,7 @@ json_errors(JsonBuilder *b, const ReportNetwork *network, const ReportNetworkRow
             gboolean whole_source)
 {
     for (guint t = 0; t < REPORT_NETWORK_N_TESTS; t++) {
-        ReportErrors e = errors_of(network, t, like, whole_source);
+        ReportAccuracy e = errors_of(network, t, like, whole_source);
         report_json_object(b, test_names[t]);
         report_json_int(b, "n", e.n);
         report_json_double(b, "median_error", e.median);
@@ -121,7 +121,7 @@ network_tsv(const ReportNetwork *network, GString *out)
         g_string_append_printf(out, "%s\t%s\t%s\t%s\t%u", r->source, r->gpu, r->collective,
                                r->broken ? "yes" : "no", r->nodes);
         for (guint t = 0; t < REPORT_NETWORK_N_TESTS; t++) {
-            ReportErrors e = errors_of(network, t, r, FALSE);
+            ReportAccuracy e = errors_of(network, t, r, FALSE);
             g_string_append_printf(out, "\t%u\t%s\t%s\t%s", e.n, report_plain(e.median, 4).text,
                                    report_plain(e.p90, 4).text, report_plain(e.bias, 4).text);
         }
@@ -130,7 +130,8 @@ network_tsv(const ReportNetwork *network, GString *out)
 }
 
 static void
-text_line(ReportTable *table, ReportNetworkTest test, const char *name, ReportErrors e, guint nodes)
+text_line(ReportTable *table, ReportNetworkTest test, const char *name, ReportAccuracy e,
+          guint nodes)
 {
     report_table_cell(table, "%s", name);
     report_table_cell(table, "%u", e.n);
@@ -165,7 +166,7 @@ text_test(const ReportNetwork *network, ReportNetworkTest test, GString *out)
         for (guint i = 0; i < network->rows->len; i++) {
             const ReportNetworkRow *r = network->rows->pdata[i];
             g_autofree char *name = g_strconcat(r->source, r->broken ? " *" : "", NULL);
-            ReportErrors e = errors_of(network, test, r, TRUE);
+            ReportAccuracy e = errors_of(network, test, r, TRUE);
             if ((guint)r->broken == broken && begins_source(network, i) && e.n > 0)
                 text_line(table, test, name, e, nodes_of(network, test, r));
         }

@@ -1,7 +1,7 @@
 /* Errors over sets small enough to be worked out by hand; rows that were skipped, by reason. */
 #include "config.h"
 
-#include "report/errors.h"
+#include "report/accuracy.h"
 #include "report/skipped.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ test_errors(void)
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GArray) logs = log_ratios(cases[i].ratios, cases[i].n);
-        ReportErrors e = report_errors(logs);
+        ReportAccuracy e = report_accuracy(logs);
         g_assert_cmpuint(e.n, ==, cases[i].n);
         g_assert_cmpfloat_with_epsilon(e.median, cases[i].median, 1e-12);
         g_assert_cmpfloat_with_epsilon(e.p90, cases[i].p90, 1e-12);
@@ -47,7 +47,7 @@ static void
 test_none(void)
 {
     g_autoptr(GArray) logs = log_ratios(NULL, 0);
-    ReportErrors e = report_errors(logs);
+    ReportAccuracy e = report_accuracy(logs);
     g_assert_cmpuint(e.n, ==, 0);
     g_assert_true(isnan(e.median) && isnan(e.p90) && isnan(e.bias));
 }
@@ -60,14 +60,14 @@ test_order(void)
     for (guint i = 0; i < G_N_ELEMENTS(ratios); i++)
         ratios[i] = g_test_rand_double_range(0.2, 5);
     g_autoptr(GArray) logs = log_ratios(ratios, G_N_ELEMENTS(ratios));
-    ReportErrors before = report_errors(logs);
+    ReportAccuracy before = report_accuracy(logs);
     for (guint i = logs->len; i > 1; i--) {
         guint j = (guint)g_test_rand_int_range(0, (int)i);
         double swap = g_array_index(logs, double, j);
         g_array_index(logs, double, j) = g_array_index(logs, double, i - 1);
         g_array_index(logs, double, i - 1) = swap;
     }
-    ReportErrors after = report_errors(logs);
+    ReportAccuracy after = report_accuracy(logs);
     g_assert_cmpfloat(after.median, ==, before.median);
     g_assert_cmpfloat(after.p90, ==, before.p90);
     g_assert_cmpfloat_with_epsilon(after.bias, before.bias, 1e-12);
@@ -91,9 +91,9 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/report/errors/by-hand", test_errors);
-    g_test_add_func("/report/errors/none", test_none);
-    g_test_add_func("/report/errors/order", test_order);
+    g_test_add_func("/report/accuracy/by-hand", test_errors);
+    g_test_add_func("/report/accuracy/none", test_none);
+    g_test_add_func("/report/accuracy/order", test_order);
     g_test_add_func("/report/skipped/by-reason", test_skipped);
     return g_test_run();
 }

@@ -1,4 +1,4 @@
-/* What predictions are off by, over a set of them. */
+/* How far predictions are off, over a set of them. */
 #pragma once
 
 #include <glib.h>
@@ -7,7 +7,7 @@ typedef struct {
     guint n;
     double median, p90; /* of |predicted / measured - 1|; NAN when n = 0 */
     double bias;        /* exp(mean ln(predicted / measured)) - 1; NAN when n = 0 */
-} ReportErrors;
+} ReportAccuracy;
 
 /* `log_ratios`: of double, ln(predicted / measured). */
-ReportErrors report_errors(const GArray *log_ratios);
+ReportAccuracy report_accuracy(const GArray *log_ratios);
