@@ -4,7 +4,7 @@
 #include "calibrate/check.h"
 
 #include "calibrate/check_parts.h"
-#include "calibrate/error.h"
+#include "calibrate/own_table.h"
 
 #include <string.h>
 
@@ -142,20 +142,18 @@ calibrate_check(const ClusterSystem *system, GError **error)
     g_autoptr(CalibrateCheck) check = check_new();
     guint n_tables = 0;
     for (guint id = 0; id < CLUSTER_N_TABLES; id++) {
-        g_autofree char *path = cluster_table_path(system, (ClusterTable)id);
-        if (path == NULL) {
-            calibrate_check_coverage(system, (ClusterTable)id, NULL, check);
+        g_autofree char *why = NULL;
+        g_autoptr(ConfTable) text = calibrate_own_table(system, (ClusterTable)id, &why, error);
+        if (why != NULL) {
+            g_ptr_array_add(check->missing, g_steal_pointer(&why));
             continue;
         }
-        g_autoptr(ConfTable) text = conf_table_load(path, error);
         if (text == NULL || !add_table(check, system, (ClusterTable)id, text, error))
             return NULL;
         n_tables++;
     }
     if (n_tables > 0)
         return finish(g_steal_pointer(&check));
-    g_set_error(error, CALIBRATE_ERROR, CALIBRATE_ERROR_EMPTY,
-                "%s: has no table of its own to check; measure with dtsim-calibrate, or import one",
-                system->name);
+    calibrate_complain_of_no_table(system, "to check", error);
     return NULL;
 }

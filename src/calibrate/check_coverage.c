@@ -186,13 +186,6 @@ void
 calibrate_check_coverage(const ClusterSystem *system, ClusterTable table,
                          const CalibrateObservations *rows, CalibrateCheck *check)
 {
-    const char *lender = conf_keyfile_text(system->conf, "tables", cluster_table_name(table));
-    if (rows == NULL && *lender != '\0')
-        miss(check, table, "is that of %s; check it there", lender);
-    else if (rows == NULL)
-        miss(check, table, "there is none; all of it is modelled");
-    if (rows == NULL)
-        return;
     for (guint i = 0; i < rows->series->len; i++) {
         const CalibrateSeries *s = calibrate_series_at(rows, i);
         CalibrateCovered covered = {table, g_strdup(s->of), s->n, range_of(rows, s)};

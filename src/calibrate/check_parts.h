@@ -28,6 +28,5 @@ void calibrate_check_outliers(CalibrateChecking *c);
 void calibrate_check_falling(CalibrateChecking *c);
 void calibrate_check_spread(CalibrateChecking *c);
 
-/* `rows` NULL: the system has no such table of its own. */
 void calibrate_check_coverage(const ClusterSystem *system, ClusterTable table,
                               const CalibrateObservations *rows, CalibrateCheck *check);

@@ -3,8 +3,8 @@
 
 #include "calibrate/fit.h"
 
-#include "calibrate/error.h"
 #include "calibrate/fit_parts.h"
+#include "calibrate/own_table.h"
 #include "units/quantity.h"
 
 #include <math.h>
@@ -164,17 +164,10 @@ static const FitTable fit_tables[CLUSTER_N_TABLES] = {
 static gboolean
 fit_one(CalibrateFit *fit, const ClusterSystem *system, ClusterTable id, GError **error)
 {
-    const char *name = cluster_table_name(id);
-    const char *lender = conf_keyfile_text(system->conf, "tables", name);
-    g_autofree char *path = cluster_table_path(system, id);
-    if (path == NULL) {
-        g_ptr_array_add(fit->notes, *lender != '\0'
-                                        ? g_strdup_printf("no %s.tsv of its own: it is that of %s",
-                                                          name, lender)
-                                        : g_strdup_printf("no %s.tsv", name));
-        return FALSE;
-    }
-    g_autoptr(ConfTable) table = conf_table_load(path, error);
+    char *why = NULL;
+    g_autoptr(ConfTable) table = calibrate_own_table(system, id, &why, error);
+    if (why != NULL)
+        g_ptr_array_add(fit->notes, why);
     /* the first reads it as dtsim does, and complains as dtsim does */
     return table != NULL && calibrate_fit_hold_out(fit, system, id, table, error) &&
            fit_tables[id](fit, system, table, error);
@@ -195,10 +188,7 @@ calibrate_fit(const ClusterSystem *system, guint folds, GError **error)
         }
     }
     if (n_tables == 0) {
-        g_set_error(
-            error, CALIBRATE_ERROR, CALIBRATE_ERROR_EMPTY,
-            "%s: has no table of its own to fit; measure with dtsim-calibrate, or import one",
-            system->name);
+        calibrate_complain_of_no_table(system, "to fit", error);
         return NULL;
     }
     return g_steal_pointer(&fit);

@@ -104,7 +104,7 @@ line_of_model(const NetFabric *unfitted, const Sweep *sweep)
         g_array_append_val(points, point);
     }
     return calibrate_line_fit((const CalibratePoint *)(const void *)points->data, points->len,
-                              TRUE);
+                              CALIBRATE_FILLED);
 }
 
 static void

@@ -26,6 +26,7 @@ libdtsim_a_SOURCES += %D%/trace.c %D%/trace.h
 libdtsim_a_SOURCES += %D%/profile.c %D%/profile.h
 libdtsim_a_SOURCES += %D%/plot.c %D%/plot.h %D%/plot_parts.h
 libdtsim_a_SOURCES += %D%/plot_tables.c
+libdtsim_a_SOURCES += %D%/own_table.c %D%/own_table.h
 libdtsim_a_SOURCES += %D%/machine.c %D%/machine.h
 libdtsim_a_SOURCES += %D%/protobuf.c %D%/protobuf.h
 libdtsim_a_SOURCES += %D%/tables.c %D%/tables.h %D%/rows.c

@@ -3,7 +3,7 @@
 
 #include "calibrate/plot.h"
 
-#include "calibrate/error.h"
+#include "calibrate/own_table.h"
 #include "calibrate/plot_parts.h"
 
 #include <string.h>
@@ -91,24 +91,21 @@ add_source(CalibratePlot *plot, const ConfTable *table, ClusterTable id)
 static gboolean
 add_table(CalibratePlot *plot, const ClusterSystem *system, ClusterTable id, GError **error)
 {
-    const char *name = cluster_table_name(id);
-    const char *lender = conf_keyfile_text(system->conf, "tables", name);
-    g_autofree char *path = cluster_table_path(system, id);
-    if (path == NULL) {
-        g_ptr_array_add(plot->notes,
-                        *lender != '\0'
-                            ? g_strdup_printf("left out: %s.tsv is that of %s", name, lender)
-                            : g_strdup_printf("left out: there is no %s.tsv", name));
-        return TRUE;
-    }
-    g_autoptr(ConfTable) table = conf_table_load(path, error);
+    g_autofree char *why = NULL;
+    g_autoptr(ConfTable) table = calibrate_own_table(system, id, &why, error);
     guint before = plot->panels->len;
-    if (table == NULL || !plot_tables[id](plot, system, table, error))
+    if (table == NULL) {
+        if (why != NULL)
+            g_ptr_array_add(plot->notes, g_strdup_printf("left out: %s", why));
+        return why != NULL;
+    }
+    if (!plot_tables[id](plot, system, table, error))
         return FALSE;
     if (plot->panels->len > before)
         add_source(plot, table, id);
     else
-        g_ptr_array_add(plot->notes, g_strdup_printf("left out: %s.tsv has no rows to draw", name));
+        g_ptr_array_add(plot->notes, g_strdup_printf("left out: %s.tsv has no rows to draw",
+                                                     cluster_table_name(id)));
     return TRUE;
 }
 
@@ -127,10 +124,7 @@ calibrate_plot(const ClusterSystem *system, GError **error)
         if (plot_tables[id] != NULL && !add_table(plot, system, (ClusterTable)id, error))
             return NULL;
     if (plot->panels->len == 0) {
-        g_set_error(
-            error, CALIBRATE_ERROR, CALIBRATE_ERROR_EMPTY,
-            "%s: has no table of its own to draw; measure with dtsim-calibrate, or import one",
-            system->name);
+        calibrate_complain_of_no_table(system, "to draw", error);
         return NULL;
     }
     return g_steal_pointer(&plot);

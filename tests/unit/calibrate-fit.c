@@ -238,6 +238,8 @@ test_constants(Room *room, gconstpointer data G_GNUC_UNUSED)
         g_assert_cmpfloat_with_epsilon(c->value, expected[i].value,
                                        expected[i].tolerance_frac * expected[i].value);
     }
+    /* What the model says of them is of the same form: its pipelines fill, too. */
+    g_assert_cmpfloat(find(fit, "rings, 8 ranks, 1 node", "fill")->today, >, 0.05);
     g_assert_cmpfloat_with_epsilon(key_value(fit, "memory-efficiency"), 0.85, 0.02);
     g_assert_cmpfloat_with_epsilon(key_value(fit, "nvlink-efficiency"), 0.82, 0.03);
     g_assert_cmpfloat_with_epsilon(key_value(fit, "latency"), 6, 0.2);
