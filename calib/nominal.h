@@ -23,7 +23,8 @@ CalibNominal calib_nominal(const CalibMachine *machine);
 CalibMachine calib_nominal_machine(void);
 
 /* Least time of one call, in us: rooflines with tiles and waves, as src/cost/roofline.c has them, so that efficiency
- * against them is as smooth as the simulator's interpolation needs it. */
+ * against them is smooth. What the simulator adds to them (cost_gemm_reference_ns) is not needed to choose points:
+ * calib/refine_gemm.c has figures. */
 double calib_gemm_roofline_us(const CalibNominal *gpu, const CalibGemm *gemm);
 /* A guess of one call of everything that a sample of the case times, for plans. */
 double calib_case_guess_us(const CalibNominal *gpu, const CalibCase *what);

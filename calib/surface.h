@@ -1,5 +1,5 @@
-/* A quantity over three coordinates, known at scattered points, read off between them by local planes: the way the
- * simulator reads its tables (src/cost/surface.c). */
+/* A quantity over three coordinates, known at scattered points, read off between them by local planes: in small, what the
+ * simulator does with its tables (src/cost/surface.c). It chooses points only; what a run gives is the simulator's to read. */
 #pragma once
 
 #include <stddef.h>

@@ -96,9 +96,9 @@ test_tables(void)
     g_assert_cmpuint(n_memory, >, 200);
     g_assert_cmpuint(cost_book_overlap_rows(book), >, 20);
 
-    CostGemm gemm = {.dtype = CLUSTER_BF16, .m = 8192, .n = 2048, .k = 8192, .batch = 1};
+    CostGemm gemm = {.dtype = CLUSTER_BF16, .m = 12288, .n = 3072, .k = 12288, .batch = 1};
     CalibCase what = {.kind = CALIB_CASE_GEMM};
-    what.gemm = (CalibGemm){CALIB_BF16, CALIB_FORWARD, 8192, 2048, 8192, 1, 1};
+    what.gemm = (CalibGemm){CALIB_BF16, CALIB_FORWARD, 12288, 3072, 12288, 1, 1};
     CostTime time = cost_gemm(book, &gemm);
     g_assert_cmpint(time.basis, ==, COST_MEASURED);
     g_assert_cmpfloat(fabs(time.ns / recorded_us(&r, &what, 0) / 1e3 - 1), <, 0.005);
