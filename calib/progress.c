@@ -6,6 +6,9 @@
 #include <math.h>
 #include <unistd.h>
 
+#define TERMINAL_S 1
+#define LOG_S 60
+
 void
 calib_format_duration(double seconds, char *text, size_t size)
 {
@@ -21,7 +24,9 @@ calib_format_duration(double seconds, char *text, size_t size)
 CalibProgress
 calib_progress_new(FILE *stream)
 {
-    return (CalibProgress){.stream = isatty(fileno(stream)) ? stream : NULL, .shown_s = -1};
+    bool terminal = isatty(fileno(stream)) != 0;
+    return (CalibProgress){
+        .stream = stream, .terminal = terminal, .shown_s = terminal ? -TERMINAL_S : 0};
 }
 
 void
@@ -29,20 +34,21 @@ calib_progress_show(CalibProgress *p, double now_s, const char *what, unsigned n
                     double left_s)
 {
     char left[32];
-    if (p->stream == NULL || (p->shown_s >= 0 && now_s - p->shown_s < 1))
+    if (now_s - p->shown_s < (p->terminal ? TERMINAL_S : LOG_S))
         return;
     p->shown_s = now_s;
-    p->dirty = true;
     calib_format_duration(left_s > 0 ? left_s : 0, left, sizeof left);
     /* to the line's start, and what was longer before away */
-    fprintf(p->stream, "\r\033[K%s left, %u rows: %.60s", left, n_rows, what);
+    fprintf(p->stream, "%s%s left, %u rows: %.60s%s", p->terminal ? "\r\033[K" : "", left, n_rows,
+            what, p->terminal ? "" : "\n");
     fflush(p->stream);
+    p->dirty = p->terminal;
 }
 
 void
 calib_progress_end(CalibProgress *p)
 {
-    if (p->stream == NULL || !p->dirty)
+    if (!p->dirty)
         return;
     fputs("\r\033[K", p->stream);
     fflush(p->stream);

@@ -1,19 +1,17 @@
-/* One line on a terminal that says what is measured and how long it will take; nothing elsewhere. */
+/* What is measured and how long it will take: one line on a terminal; in a batch job's log a line now and then. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Zeroed but for its stream; `shown` begins where nothing is to be shown before. */
 typedef struct {
-    FILE *stream; /* NULL: none */
+    FILE *stream;
+    bool terminal, dirty;
     double shown_s;
-    bool dirty;
 } CalibProgress;
 
-/* A stream that is no terminal shows nothing. */
 CalibProgress calib_progress_new(FILE *stream);
-/* At most one a second. */
+/* At most one a second; where it is no terminal the first after a minute, and one a minute. */
 void calib_progress_show(CalibProgress *progress, double now_s, const char *what, unsigned n_rows,
                          double left_s);
 /* Takes the line away, before something else is printed. */
