@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/noise.h"
+#include "llm/read.h"
 
 #include <string.h>
 
@@ -152,6 +153,12 @@ LlmShape *
 cli_inputs_load_shape(const CliInputs *in, GError **error)
 {
     g_autoptr(GPtrArray) sets = sets_of(in, TRUE);
+    if (in->model == NULL && in->config_model != NULL) {
+        g_autoptr(ConfJson) json = conf_json_parse(in->config, in->config_model, error);
+        return json == NULL
+                   ? NULL
+                   : llm_shape_read(json, in->config_name, (const char *const *)sets->pdata, error);
+    }
     return llm_shape_load(in->model != NULL ? in->model : CLI_DEFAULT_MODEL,
                           (const char *const *)sets->pdata, error);
 }

@@ -5,6 +5,7 @@
 #include "cli/case.h"
 #include "cli/command.h"
 #include "cli/comparison.h"
+#include "cli/config_file.h"
 #include "cli/progress.h"
 #include "report/number.h"
 #include "report/run.h"
@@ -165,7 +166,9 @@ cli_compare_real(const CliComparison *c, CliCompared *ret, GError **error)
     g_autoptr(GArray) candidates = cli_candidates_parse(c->in->schedule, error);
     g_autoptr(CliMachine) machine =
         candidates != NULL ? cli_inputs_load_machine(c->in, error) : NULL;
-    g_autoptr(LlmShape) shape = machine != NULL ? cli_inputs_load_shape(c->in, error) : NULL;
+    g_autoptr(LlmShape) shape = machine != NULL && cli_config_apply(c->in, machine->system, error)
+                                    ? cli_inputs_load_shape(c->in, error)
+                                    : NULL;
     if (shape == NULL)
         return FALSE;
     ret->schedules.real = TRUE;

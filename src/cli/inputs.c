@@ -30,6 +30,10 @@ cli_inputs_free(CliInputs *in)
     if (in == NULL)
         return;
     g_free(in->model);
+    g_free(in->config);
+    g_free(in->config_model);
+    g_free(in->config_name);
+    g_clear_pointer(&in->said, g_ptr_array_unref);
     g_free(in->system);
     g_free(in->gpu);
     g_free(in->schedule);
@@ -247,6 +251,21 @@ option_set(const char *name, const char *text, gpointer user, GError **error)
     if (ok)
         remember(in, option);
     return ok;
+}
+
+gboolean
+cli_inputs_set(CliInputs *in, const char *option, const char *value, GError **error)
+{
+    g_autofree char *name = g_strconcat("--", option, NULL);
+    return option_set(name, value, in, error);
+}
+
+const char *
+cli_inputs_model_name(const CliInputs *in)
+{
+    return in->model != NULL         ? in->model
+           : in->config_name != NULL ? in->config_name
+                                     : CLI_DEFAULT_MODEL;
 }
 
 static GOptionEntry

@@ -16,6 +16,14 @@ typedef struct {
     GPtrArray *names; /* of char*: what the values 0, 1, ... stand for; NULL: they are numbers */
 } CliAxis;
 
+/* What a framework's configuration file says: an option below what was typed. */
+typedef struct {
+    char *option, *value; /* without dashes, "no-x" where a flag is off; "" of flags */
+    char *place;          /* "FILE:12: a.b"; the file alone where its format implies it */
+    gboolean counts;      /* FALSE: what was typed decides it */
+} CliSaying;
+void cli_saying_free(CliSaying *saying);
+
 typedef struct {
     PlanSpec
         spec; /* what was given, over Megatron's defaults; texts in it are owned by the fields below */
@@ -24,7 +32,11 @@ typedef struct {
     char *rank_order, *allocation, *hostfile;
     char *background;    /* NULL: nothing */
     char *hostfile_text; /* of that file, read when it was given */
-    gint64 nodes;        /* 0: not given */
+    char *config; /* a framework's file, NULL: none; what it says is put by cli_config_apply */
+    char *config_model,
+        *config_name; /* of its model: a config.json, and a name; NULL: it has none */
+    GPtrArray *said;  /* of CliSaying*, in the order of the reader; NULL: no file */
+    gint64 nodes;     /* 0: not given */
     gboolean fsdp, tp_pp_dp;
     guint gradient, dropout, flops, ranks;            /* index in choices */
     char *gpu_spread, *jitter, *slow, *flap, *daemon; /* NULL: not given */
@@ -49,6 +61,11 @@ GOptionGroup *cli_inputs_plan_group(CliInputs *in);
 gboolean cli_inputs_plan(const CliInputs *in, PlanSpec *ret_spec,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* As if --OPTION had been typed with that value; `option` as "tp" or "no-fsdp", `value` "" of flags. */
+gboolean cli_inputs_set(CliInputs *in, const char *option, const char *value,
+                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* The model that was typed, or is the file's, or is taken when none is. */
+const char *cli_inputs_model_name(const CliInputs *in);
 gboolean cli_inputs_is_given(const CliInputs *in, const char *name);
 gboolean cli_inputs_is_axis(const CliInputs *in, const char *name);
 /* Sets an axis to its i-th value as if that had been given: the points of a sweep. */

@@ -20,6 +20,8 @@ static const char *const conventions[] = {"megatron", "sc21",        "korthikant
 
 static const CliOption machine_options[] = {
     CLI_TEXT("model", model, "NAME|FILE", "Shipped model or a config.json (default: gpt3-175b)"),
+    CLI_TEXT("config", config, "FILE",
+             "Of DeepSpeed, GPT-NeoX, nanotron or torchtitan: the plan and the model in it"),
     CLI_TEXT("system", system, "NAME|DIR", "Shipped system or a directory (default: dgx-a100-80g)"),
     CLI_TEXT("gpu", gpu, "NAME", "GPU, instead of --system: the shipped system that has it"),
     CLI_COUNT("gpus", spec.gpus, 1, CLI_MANY, "GPUs in all; gives dp"),

@@ -5,6 +5,7 @@
 
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/config_file.h"
 #include "cli/output.h"
 
 CliScenario *
@@ -38,7 +39,7 @@ defaults_of(const CliScenario *s)
     const CliInputs *in = s->in;
     const PlanSpec *p = &s->cased->plan->spec;
     g_autoptr(GString) text = g_string_new(NULL);
-    if (in->model == NULL)
+    if (in->model == NULL && in->config_model == NULL)
         g_string_append(text, " --model " CLI_DEFAULT_MODEL);
     if (in->system == NULL)
         g_string_append(text, " --system " CLI_DEFAULT_SYSTEM);
@@ -98,15 +99,17 @@ cli_scenario_load(CliScenario *s, const char *command, const char *description,
     if (*ret_done)
         return TRUE;
     s->machine = cli_inputs_load_machine(s->in, error);
-    if (s->machine == NULL)
+    if (s->machine == NULL || !cli_config_apply(s->in, s->machine->system, error))
         return FALSE;
     s->shape = cli_inputs_load_shape(s->in, error);
     PlanSpec spec;
     if (s->shape == NULL || !cli_inputs_spec(s->in, s->machine->system, &spec, error))
         return FALSE;
     s->cased = cli_case_new(s->machine, s->shape, &spec, s->in->placement, error);
-    if (s->cased == NULL)
+    if (s->cased == NULL) {
+        cli_config_prefix_error(s->in, error);
         return FALSE;
+    }
     s->defaults = defaults_of(s);
     if (!s->show_config)
         return TRUE;

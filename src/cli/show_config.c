@@ -46,6 +46,7 @@ static gboolean
 is_left_out(const CliOption *option, const PlanSpec *s)
 {
     static const char *const elsewhere[] = {"model",
+                                            "config",
                                             "system",
                                             "gpu",
                                             "nodes",
@@ -164,12 +165,33 @@ append_model(GString *out, const LlmShape *shape)
     }
 }
 
+/* As comments: whose word each option was, where it was a file's. */
+static void
+append_sayings(GString *out, const CliInputs *in)
+{
+    for (guint i = 0; in->said != NULL && i < in->said->len; i++) {
+        const CliSaying *s = in->said->pdata[i];
+        const char *blank = s->value[0] != '\0' ? " " : "";
+        if (s->counts)
+            g_string_append_printf(out, "# --%s%s%s: %s\n", s->option, blank, s->value, s->place);
+        else
+            g_string_append_printf(out, "# not --%s%s%s of %s: what was typed decides\n", s->option,
+                                   blank, s->value, s->place);
+    }
+}
+
 char *
 cli_inputs_print(const CliInputs *in, const Plan *plan, const char *schedule)
 {
     GString *out = g_string_new("# dtsim " PACKAGE_VERSION ": everything resolved; a shell command "
-                                "that gives the same result\ndtsim run");
-    append(out, "model", in->model != NULL ? in->model : CLI_DEFAULT_MODEL);
+                                "that gives the same result\n");
+    append_sayings(out, in);
+    g_string_append(out, "dtsim run");
+    if (in->model == NULL && in->config_model != NULL)
+        append(out, "config",
+               in->config); /* for its model: the plan in it is below all that follows */
+    else
+        append(out, "model", cli_inputs_model_name(in));
     append(out, "system", in->system != NULL ? in->system : CLI_DEFAULT_SYSTEM);
     append_plan(out, in, plan, schedule);
     append_system(out, plan->system);

@@ -5,6 +5,7 @@
 #include "cli/candidates.h"
 #include "cli/case.h"
 #include "cli/command.h"
+#include "cli/config_file.h"
 #include "cli/format.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -127,7 +128,9 @@ static gboolean
 sweep(CliInputs *in, ReportSweep *sweep_, GError **error)
 {
     g_autoptr(CliMachine) machine = cli_inputs_load_machine(in, error);
-    g_autoptr(LlmShape) shape = machine != NULL ? cli_inputs_load_shape(in, error) : NULL;
+    g_autoptr(LlmShape) shape = machine != NULL && cli_config_apply(in, machine->system, error)
+                                    ? cli_inputs_load_shape(in, error)
+                                    : NULL;
     if (shape == NULL)
         return FALSE;
     guint n = 1, n_ran = 0;
@@ -164,7 +167,7 @@ title_of(const CliInputs *in)
     static const char *const names[] = {
         "tp",   "pp", "dp", "vpp", "micro-batch-size", "microbatches", "global-batch-size",
         "gpus", NULL};
-    GString *title = g_string_new(in->model != NULL ? in->model : CLI_DEFAULT_MODEL);
+    GString *title = g_string_new(cli_inputs_model_name(in));
     g_string_append_printf(title, " on %s", in->system != NULL ? in->system : CLI_DEFAULT_SYSTEM);
     const char *before = ": ";
     if (in->schedule != NULL && !cli_inputs_is_axis(in, "schedule")) {

@@ -29,6 +29,11 @@ append_model(const ReportRun *run, GString *out)
         g_string_append_printf(text, " (" G " kv)", m->kv_heads);
     g_string_append_printf(text, ", ffn " G "%s, vocabulary " G, m->ffn, m->gated ? " gated" : "",
                            m->vocab);
+    if (m->experts > 0)
+        g_string_append_printf(text, "; " G " experts of " G ", " G " a token", m->experts,
+                               m->expert_ffn, m->experts_per_token);
+    if (m->shared_ffn > 0)
+        g_string_append_printf(text, ", shared " G, m->shared_ffn);
     report_paragraph(out, "  model      ", text->str);
 }
 

@@ -1,0 +1,93 @@
+/* DeepSpeed's JSON (deepspeed/runtime/config.py, runtime/zero/config.py): what is cut and put aside, precision and
+ * batch. It knows neither the model nor the GPUs. Hugging Face's "auto" is a value that its Trainer fills in. */
+#include "config.h"
+
+#include "cli/config_file.h"
+
+#include <string.h>
+
+static const CliConfigKey keys[] = {
+    CLI_DEEPSPEED_KEYS,
+    {"bf16.enabled", CLI_KEY_READ, "dtype", "bf16 is taken"},
+    CLI_READ("bfloat16.enabled"),
+    CLI_READ("data_types.grad_accum_dtype"),
+    CLI_READ("tensor_parallel.autotp_size"),
+    CLI_UNSAID("amp.enabled", NULL, "weights are kept in the type of --dtype"),
+    CLI_UNSAID("communication_data_type", NULL, "gradients travel in the type of --grad-dtype"),
+    CLI_UNSAID("activation_checkpointing.partition_activations", NULL,
+               "what is recomputed from is kept whole by every tensor-parallel rank"),
+    CLI_UNSAID("activation_checkpointing.cpu_checkpointing", NULL,
+               "write --offload-activations for the layers whose activations wait on the host"),
+    CLI_UNSAID("sparse_attention", NULL, "attention is dense"),
+    CLI_UNSAID("curriculum_learning.enabled", NULL, "all sequences are as long as --seq-length"),
+    CLI_UNSAID("sequence_parallel_size", "1", "write --cp with --cp-comm-type a2a"),
+    CLI_UNSAID("pipeline.stages", "auto", "write --pp"),
+    CLI_UNSAID("compression_training", NULL, "nothing is compressed or pruned"),
+    CLI_UNSAID("progressive_layer_drop.enabled", NULL, "every layer runs"),
+    {NULL, CLI_KEY_READ, NULL, NULL},
+};
+
+/* fp16 and bf16 exclude each other; with neither DeepSpeed trains in fp32. */
+static gboolean
+read_dtype(CliConfig *c, GError **error)
+{
+    const char *const name =
+        conf_document_find(c->document, "bf16") ? "bf16.enabled" : "bfloat16.enabled";
+    gboolean fp16 = FALSE, bf16 = FALSE;
+    if (!cli_config_flag(c, "fp16.enabled", &fp16, error) ||
+        !cli_config_flag(c, name, &bf16, error))
+        return FALSE;
+    if (fp16 && bf16)
+        return cli_config_refuse(c, name, error, "and fp16 are both enabled; write one of the two");
+    gboolean open =
+        (conf_document_find(c->document, "fp16.enabled") != NULL &&
+         cli_config_find(c, "fp16.enabled") == NULL) ||
+        (conf_document_find(c->document, name) != NULL && cli_config_find(c, name) == NULL);
+    if (fp16)
+        cli_config_say(c, "fp16.enabled", "dtype", "fp16");
+    else if (bf16 || open)
+        cli_config_say(c, name, "dtype", "bf16");
+    else
+        cli_config_say(c, NULL, "dtype", "fp32");
+    return TRUE;
+}
+
+static gboolean
+read_accumulation(CliConfig *c, GError **error)
+{
+    static const char *const words[] = {"fp32", "bf16", "fp16", NULL};
+    static const char *const meanings[] = {"fp32", "model", "model", NULL};
+    const char *type = NULL;
+    if (!cli_config_word(c, "data_types.grad_accum_dtype", words, meanings, &type, error))
+        return FALSE;
+    if (type != NULL)
+        cli_config_say(c, "data_types.grad_accum_dtype", "grad-dtype", type);
+    return TRUE;
+}
+
+static gboolean
+deepspeed_read(CliConfig *c, GError **error)
+{
+    gint64 stage = 0, tp = 0;
+    cli_config_say(c, NULL, "framework", "deepspeed");
+    if (!cli_config_read_zero(c, &stage, error) || !read_dtype(c, error) ||
+        !read_accumulation(c, error) || !cli_config_read_optimizer(c, error) ||
+        !cli_config_read_clip(c, "gradient_clipping", 0, error) ||
+        !cli_config_count(c, "tensor_parallel.autotp_size", 0, &tp, error))
+        return FALSE;
+    if (tp > 0)
+        cli_config_say_count(c, "tensor_parallel.autotp_size", "tp", tp);
+    if (c->in->model == NULL)
+        cli_config_warn(c, NULL, "knows no model; " CLI_DEFAULT_MODEL " is taken; write --model");
+    return cli_config_read_batch(c, MAX(tp, 1), 1, 1, error);
+}
+
+const CliConfigFormat cli_config_deepspeed = {
+    .name = "DeepSpeed",
+    .syntax = &conf_json_syntax,
+    .marks = {"zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu",
+              "gradient_accumulation_steps", "fp16", "bf16", NULL},
+    .keys = keys,
+    .autos = TRUE,
+    .read = deepspeed_read,
+};

@@ -1,0 +1,427 @@
+/* --config: what each framework's keys come to as options of this program, below what was typed. */
+#include "config.h"
+
+#include "cli/command.h"
+#include "cli/config_file.h"
+#include "cluster/system.h"
+
+#include <string.h>
+
+static const ClusterSystem system_of_8 = {.gpus_per_node = 8};
+
+/* "--tp 2 --pp 4" as it is typed. */
+static CliInputs *
+typed(const char *text)
+{
+    CliInputs *in = cli_inputs_new();
+    g_auto(GStrv) words = g_strsplit(text, " ", -1);
+    for (guint i = 0; words[i] != NULL && words[i][0] != '\0'; i++) {
+        gboolean flag = words[i + 1] == NULL || words[i + 1][0] == '-';
+        g_autoptr(GError) error = NULL;
+        g_assert_true(cli_inputs_set(in, words[i] + 2, flag ? "" : words[i + 1], &error));
+        i += flag ? 0 : 1;
+    }
+    return in;
+}
+
+static ConfDocument *
+document(const ConfSyntax *syntax, const char *text)
+{
+    g_autoptr(GError) error = NULL;
+    ConfDocument *d = conf_document_parse("f", syntax, text, &error);
+    g_assert_no_error(error);
+    return d;
+}
+
+/* What counts, as it would be typed. */
+static char *
+said(const CliInputs *in)
+{
+    GString *text = g_string_new(NULL);
+    for (guint i = 0; i < in->said->len; i++) {
+        const CliSaying *s = in->said->pdata[i];
+        if (s->counts)
+            g_string_append_printf(text, "%s--%s%s%s", text->len > 0 ? " " : "", s->option,
+                                   s->value[0] != '\0' ? " " : "", s->value);
+    }
+    return g_string_free(text, FALSE);
+}
+
+typedef struct {
+    const char *typed, *text, *contains; /* options next to each other */
+    const char *warning;                 /* a part of one; NULL: none at all */
+} Case;
+
+static void
+check(const ConfSyntax *syntax, const Case *cases, guint n)
+{
+    for (guint i = 0; i < n; i++) {
+        g_autoptr(CliInputs) in = typed(cases[i].typed);
+        g_autoptr(ConfDocument) d = document(syntax, cases[i].text);
+        g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
+        g_autoptr(GError) error = NULL;
+        gboolean ok = cli_config_put(in, &system_of_8, d, warnings, &error);
+        g_assert_no_error(error);
+        g_assert_true(ok);
+        g_autofree char *options = said(in);
+        if (strstr(options, cases[i].contains) == NULL)
+            g_error("case %u: '%s' is not in '%s'", i, cases[i].contains, options);
+        gboolean found = cases[i].warning == NULL && warnings->len == 0;
+        for (guint w = 0; w < warnings->len; w++)
+            found |= cases[i].warning != NULL && strstr(warnings->pdata[w], cases[i].warning);
+        if (!found)
+            g_error("case %u: warnings are not as expected: '%s'", i,
+                    warnings->len > 0 ? (char *)warnings->pdata[0] : "none");
+    }
+}
+
+typedef struct {
+    const char *typed, *text, *message;
+} Refusal;
+
+static void
+check_refusals(const ConfSyntax *syntax, const Refusal *cases, guint n)
+{
+    for (guint i = 0; i < n; i++) {
+        g_autoptr(CliInputs) in = typed(cases[i].typed);
+        g_autoptr(ConfDocument) d = document(syntax, cases[i].text);
+        g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
+        g_autoptr(GError) error = NULL;
+        g_assert_false(cli_config_put(in, &system_of_8, d, warnings, &error));
+        g_assert_cmpstr(error->message, ==, cases[i].message);
+        g_assert_null(in->said);
+        g_assert_null(in->config_model);
+    }
+}
+
+#define NEOX                                                                                       \
+    "num_layers: 2\nhidden_size: 64\nnum_attention_heads: 4\nmax_position_embeddings: 128\n"       \
+    "padded_vocab_size: 512\n"
+#define LLAMA "[model]\nflavor = '8B'\n[training]\nlocal_batch_size = 6\n"
+
+static void
+test_neox(void)
+{
+    static const Case cases[] = {
+        {"--gpus 8", NEOX "pipe_parallel_size: 0\n",
+         "--framework deepspeed --tp 1 --pp 1 --no-sequence-parallel --zero 0 --dtype fp32 --clip 1 "
+         "--attention unfused --recompute none",
+         NULL},
+        {"--gpus 8", NEOX "pipe_parallel_size: 1\n",
+         "--pp 1 --deepspeed-pipeline --schedule 1f1b --no-sequence-parallel", NULL},
+        {"--gpus 8", NEOX "precision: bfloat16\nfp16: {enabled: true}\n", "--dtype bf16", NULL},
+        {"--gpus 8", NEOX "fp16: {enabled: true, type: bfloat16}\n", "--dtype bf16", NULL},
+        {"--gpus 8", NEOX "attention_config: [[[flash], 2]]\n", "--attention flash", NULL},
+        {"--gpus 8", NEOX "train_batch_size: 64\ngradient_accumulation_steps: 4\n",
+         "--microbatches 4 --global-batch-size 64 --micro-batch-size 2", NULL},
+        {"--gpus 8", NEOX "train_micro_batch_size_per_gpu: 3\n",
+         "--micro-batch-size 3 --microbatches 1", NULL},
+        {"--gpus 8", NEOX "train-micro-batch-size-per-gpu: 3\n", "--micro-batch-size 3", NULL},
+        {"--gpus 8", NEOX "use_bnb_optimizer: true\n", "--optimizer adam-8bit", NULL},
+        {"--gpus 8", NEOX "optimizer: {type: Lion}\n", "--zero 0",
+         "f:6: optimizer.type: 'Lion' is not modelled: adam is taken; write --optimizer"},
+        {"--gpus 8", NEOX "gpt_j_residual: true\n", "--tp 1", "attention and MLP run one after"},
+        {"", NEOX, "--tp 1", "f: says no number of GPUs; --dp 1 is taken; write --gpus"},
+        {"--gpus 8", NEOX "num_layer: 3\n", "--tp 1", NULL}, /* num_layers is there */
+        {"--gpus 8", NEOX "seq_lenght: 64\n", "--tp 1",
+         "f:6: seq_lenght: not a key that is read; did you mean 'seq_length'?"},
+        {"--gpus 8", NEOX "eval_iters: 1\ntrain_iters: 2\nwarmup: 0.1\nsave: x\n", "--tp 1", NULL},
+    };
+    check(&conf_yaml_syntax, cases, G_N_ELEMENTS(cases));
+    static const Refusal refusals[] = {
+        {"--gpus 8", "num_layers: 2\nhidden_size: 64\n",
+         "f: has no num_attention_heads; write it, or --model"},
+        {"--gpus 8", NEOX "model_parallel_size: two\n",
+         "f:6: model_parallel_size: expected a whole number from 1, got \"two\""},
+        {"--gpus 8", NEOX "model_parallel_size: 1.5\n",
+         "f:6: model_parallel_size: expected a whole number from 1, got 1.5"},
+        {"--gpus 8", NEOX "norm: scalenorm\n",
+         "f:6: norm: 'scalenorm' is not known; did you mean 'layernorm'?; write one of layernorm, "
+         "rmsnorm, te_layernorm, te_rmsnorm"},
+        {"--gpus 8", NEOX "attention_config: [[[local, global], 1]]\n",
+         "f:6: attention_config: attention that is not flash, or global, in every layer is not "
+         "modelled; write [[[\"flash\"], \"all\"]]"},
+        {"--gpus 8", NEOX "train_batch_size: 12\n",
+         "f:6: train_batch_size: 12 sequences are not a multiple of 1 steps x 8 replicas; write "
+         "--micro-batch-size, or other --gpus"},
+        {"", NEOX "train_batch_size: 12\n",
+         "f:6: train_batch_size: the microbatch follows from it and the number of replicas, which "
+         "is not known; write --gpus or --micro-batch-size"},
+        {"--gpus 8", NEOX "zero_optimization: {stage: 4}\n",
+         "f:6: zero_optimization.stage: there is no stage 4; write 0, 1, 2 or 3"},
+        {"--gpus 8", NEOX "zero_optimization: 1\n",
+         "f:6: zero_optimization: expected keys and values, got 1"},
+        {"--gpus 8", NEOX "moe_num_experts: 4\n",
+         "f:6: moe_num_experts: GPT-NeoX's experts are not read; write --model with a config.json "
+         "that has them"},
+        {"--gpus 8", "a: 1\n",
+         "f: is no configuration in YAML of GPT-NeoX (with one of pipe_parallel_size, "
+         "pipe-parallel-size, model_parallel_size, model-parallel-size, num_layers, num-layers) or "
+         "nanotron (with one of parallelism)"},
+    };
+    check_refusals(&conf_yaml_syntax, refusals, G_N_ELEMENTS(refusals));
+}
+
+static void
+test_deepspeed(void)
+{
+    static const Case cases[] = {
+        {"--gpus 8 --model gpt2-xl", "{\"zero_optimization\": {}}",
+         "--framework deepspeed --zero 0 --dtype fp32 --clip 0", NULL},
+        {"--gpus 8 --model gpt2-xl", "{\"fp16\": {\"enabled\": true}}", "--dtype fp16", NULL},
+        {"--gpus 8 --model gpt2-xl",
+         "{\"bf16\": {\"enabled\": \"auto\"}, \"fp16\": {\"enabled\": \"auto\"}}", "--dtype bf16",
+         "f:1: bf16.enabled: 'auto' is given elsewhere: bf16 is taken; write --dtype"},
+        {"--gpus 8 --model gpt2-xl --dtype fp16 --clip 1",
+         "{\"bf16\": {\"enabled\": \"auto\"}, \"gradient_clipping\": \"auto\"}", "--zero 0", NULL},
+        {"--gpus 8 --model gpt2-xl",
+         "{\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}, "
+         "\"offload_optimizer\": {\"device\": \"nvme\"}, \"stage3_max_live_parameters\": 0}}",
+         "--zero 3 --offload-optimizer nvme --offload-params cpu --live-elements 1", NULL},
+        {"--gpus 8 --model gpt2-xl",
+         "{\"zero_optimization\": {\"stage\": 2, \"cpu_offload\": true}}",
+         "--zero 2 --offload-optimizer cpu", NULL},
+        {"--gpus 8 --model gpt2-xl",
+         "{\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e14, "
+         "\"stage3_prefetch_bucket_size\": 1e7}}",
+         "--prefetch-elements 10000000", NULL},
+        {"--gpus 8 --model gpt2-xl",
+         "{\"zero_optimization\": {\"stage\": 3, \"zero_quantized_weights\": true}}", "--zero 3",
+         "f:1: zero_optimization.zero_quantized_weights: not modelled: weights are gathered in 16"},
+        {"--gpus 8 --model gpt2-xl", "{\"zero_optimization\": {\"stge\": 3}}", "--zero 0",
+         "f:1: zero_optimization.stge: not a key that is read; did you mean 'stage'?"},
+        {"--gpus 8", "{\"zero_optimization\": {}}", "--zero 0",
+         "f: knows no model; gpt3-175b is taken; write --model"},
+        {"--gpus 16 --tp 2 --model gpt2-xl", "{\"train_batch_size\": 32}",
+         "--global-batch-size 32 --micro-batch-size 4", NULL},
+        {"--gpus 8 --model gpt2-xl",
+         "{\"train_batch_size\": 4, \"data_types\": {\"grad_accum_dtype\": \"fp32\"}, "
+         "\"tensor_parallel\": {\"autotp_size\": 2}}",
+         "--grad-dtype fp32 --clip 0 --tp 2", NULL},
+    };
+    check(&conf_json_syntax, cases, G_N_ELEMENTS(cases));
+    static const Refusal refusals[] = {
+        {"", "{\"bf16\": {\"enabled\": true}, \"fp16\": {\"enabled\": true}}",
+         "f:1: bf16.enabled: and fp16 are both enabled; write one of the two"},
+        {"", "{\"model_type\": \"llama\"}",
+         "f: is no configuration in JSON of DeepSpeed (with one of zero_optimization, "
+         "train_batch_size, train_micro_batch_size_per_gpu, gradient_accumulation_steps, fp16, "
+         "bf16); it is a model's: write --model"},
+        {"", "{\"zero_optimization\": {\"stage\": true}}",
+         "f:1: zero_optimization.stage: expected a whole number from 0, got true"},
+        {"", "{\"zero_optimization\": {\"overlap_comm\": 1}}",
+         "f:1: zero_optimization.overlap_comm: expected true or false, got 1"},
+    };
+    check_refusals(&conf_json_syntax, refusals, G_N_ELEMENTS(refusals));
+}
+
+#define NANO "parallelism: {dp: 2, pp: 1, tp: 1}\n"
+#define NANO_MODEL                                                                                 \
+    "model:\n  model_config: {num_hidden_layers: 4, hidden_size: 64, intermediate_size: 128, "     \
+    "num_attention_heads: 4, vocab_size: 512"
+
+static void
+test_nanotron(void)
+{
+    static const Case cases[] = {
+        {"--model gpt2-xl",
+         NANO "tokens: {micro_batch_size: 3, sequence_length: 64, "
+              "batch_accumulation_per_replica: 2}\n",
+         "--micro-batch-size 3 --microbatches 2 --seq-length 64 --framework nanotron --tp 1 --pp 1 "
+         "--dp 2 --cp 1 --ep 1 --clip 0 --grad-dtype fp32 --recompute none",
+         NULL},
+        {"--model gpt2-xl",
+         "parallelism: {dp: 1, tp: 2, pp: 2, pp_engine: afab, tp_mode: "
+         "REDUCE_SCATTER}",
+         "--schedule gpipe --sequence-parallel", NULL},
+        {"--model gpt2-xl", "parallelism: {tp: 2, pp: 2}",
+         "--schedule gpipe --no-sequence-parallel", NULL},
+        {"--gpus 4 --model gpt2-xl", NANO, "--pp 1 --cp 1", NULL}, /* --dp 2 gives way */
+        {"", NANO NANO_MODEL ", is_llama_config: true}\n  ddp_bucket_cap_mb: 2\n  dtype: float32\n",
+         "--dtype fp32 --grad-dtype fp32 --recompute none --bucket-size 524288", NULL},
+        /* a layer costs 4 x 64 x 64 + 3 x 128 x 64 = 40960, the head 512 x 64 = 32768: half of
+         * 196608 is full with the third layer */
+        {"--pp 2", NANO NANO_MODEL "}\n", "--stage-layers 3,1", NULL},
+        {"", NANO NANO_MODEL ", tie_word_embedding: true}\n", "--dp 2",
+         "f:3: model.model_config.tie_word_embedding: not a key that is read; did you mean "
+         "'tie_word_embeddings'?"},
+    };
+    check(&conf_yaml_syntax, cases, G_N_ELEMENTS(cases));
+    static const Refusal refusals[] = {
+        {"", NANO NANO_MODEL ", is_starcoder2_config: true}\n",
+         "f:3: model.model_config.is_starcoder2_config: its layer is not modelled; write --model"},
+        {"", NANO NANO_MODEL ", moe_config: {layers: [1, 2]}}\n",
+         "f:3: model.model_config.moe_config.layers: experts in some layers alone are not read; "
+         "write --model"},
+        {"", NANO "model: {model_config: {hidden_size: 64}}\n",
+         "f:2: model.model_config: has no num_hidden_layers; write it, or --model"},
+        {"", "parallelism: {pp_engine: 1f2b}",
+         "f:1: parallelism.pp_engine: '1f2b' is not known; did you mean '1f1b'?; write one of 1f1b, "
+         "afab"},
+    };
+    check_refusals(&conf_yaml_syntax, refusals, G_N_ELEMENTS(refusals));
+}
+
+static void
+test_torchtitan_degrees(void)
+{
+    static const Case cases[] = {
+        {"--gpus 64", LLAMA,
+         "--framework torchtitan --model llama3-8b --tp 1 --pp 1 --cp 1 --ep 1 --zero 3 "
+         "--seq-length 2048 --micro-batch-size 6 --microbatches 1 --dtype bf16 --recompute full "
+         "--recompute-method every --recompute-layers 2 --clip 1 --optimizer adam",
+         NULL},
+        {"", LLAMA "[parallelism]\ndata_parallel_shard_degree = 4\n", "--dp 4 --zero 3", NULL},
+        {"",
+         LLAMA "[parallelism]\ndata_parallel_shard_degree = 4\n"
+               "data_parallel_replicate_degree = 2\n",
+         "--dp 8 --zero 3 --shard-size 4", NULL},
+        {"",
+         LLAMA "[parallelism]\ndata_parallel_shard_degree = 1\n"
+               "data_parallel_replicate_degree = 2\n",
+         "--dp 2 --zero 0", NULL},
+        {"--gpus 32",
+         LLAMA "[parallelism]\ntensor_parallel_degree = 2\n"
+               "data_parallel_replicate_degree = 2\n",
+         "--zero 3 --shard-size 8", NULL},
+        {"--nodes 4 --tp 4",
+         LLAMA "[parallelism]\ntensor_parallel_degree = 2\n"
+               "data_parallel_replicate_degree = 2\n",
+         "--zero 3 --shard-size 4", NULL},
+    };
+    check(&conf_toml_syntax, cases, G_N_ELEMENTS(cases));
+}
+
+static void
+test_torchtitan_pipelines(void)
+{
+    static const Case cases[] = {
+        /* 32 layers and two ends over 4 stages: 9, 9, 8 and 8, without the ends 8, 9, 8 and 7 */
+        {"--gpus 64", LLAMA "[parallelism]\npipeline_parallel_degree = 4\n",
+         "--micro-batch-size 1 --microbatches 6 --schedule 1f1b --vpp 1 --stage-layers 8,9,8,7",
+         NULL},
+        {"--gpus 64",
+         LLAMA "[parallelism]\npipeline_parallel_degree = 2\n"
+               "pipeline_parallel_schedule = 'Interleaved1F1B'\n"
+               "pipeline_parallel_microbatch_size = 3\n",
+         "--micro-batch-size 3 --microbatches 2 --schedule interleaved_torch --vpp 2 --stage-layers "
+         "8,9,8,7",
+         NULL},
+        {"--gpus 64",
+         LLAMA "[parallelism]\npipeline_parallel_degree = 2\n"
+               "pipeline_parallel_schedule = 'Interleaved1F1B'\n"
+               "pipeline_parallel_layers_per_stage = 6\n",
+         "--vpp 3 --stage-layers 5,6,6,6,5,4", NULL},
+        {"--gpus 64 --vpp 2", LLAMA "[parallelism]\npipeline_parallel_degree = 2\n",
+         "--microbatches 6 --dtype bf16", NULL}, /* schedule and stages give way */
+        {"--gpus 64", LLAMA "[parallelism]\npipeline_parallel_schedule = 'GPipe'\n",
+         "--microbatches 1 --dtype bf16",
+         "f:6: parallelism.pipeline_parallel_schedule: is ignored: there is no pipeline, its degree "
+         "is 1"},
+    };
+    check(&conf_toml_syntax, cases, G_N_ELEMENTS(cases));
+}
+
+static void
+test_torchtitan_kernels(void)
+{
+    static const Case cases[] = {
+        {"--gpus 64",
+         "[model]\nflavor = '8B'\nconverters = ['float8']\n[float8]\n"
+         "enable_fsdp_float8_all_gather = true\n",
+         "--dtype fp8 --fp8-param-gather", NULL},
+        {"--gpus 64", LLAMA "[quantize.linear.float8]\nenable_fsdp_float8_all_gather = true\n",
+         "--dtype bf16 --recompute", NULL},
+        {"--gpus 64",
+         LLAMA "[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = 'op'",
+         "--recompute selective --recompute-modules second_gemm", NULL},
+        {"--gpus 64", LLAMA "[activation_checkpoint]\nselective_ac_option = '3'\n",
+         "--recompute full --recompute-method every --recompute-layers 3", NULL},
+        {"--gpus 64", LLAMA "[compile]\nenable = true\n", "--optimizer adam --fused-loss", NULL},
+        {"--gpus 64",
+         LLAMA "[compile]\nenable = true\ncomponents = ['model']\n"
+               "[parallelism]\ntensor_parallel_degree = 2\n"
+               "enable_async_tensor_parallel = true\n",
+         "--optimizer adam --tp-comm-overlap", NULL},
+        {"--gpus 64", LLAMA "global_batch_size = 768\n[training.x]\n",
+         "--micro-batch-size 6 --global-batch-size 768", NULL},
+        {"--gpus 64", LLAMA "global_batch_size = -1\n", "--microbatches 1", NULL},
+        {"--gpus 64 --microbatches 3", LLAMA "global_batch_size = 768\n", "--micro-batch-size 6",
+         NULL},
+    };
+    check(&conf_toml_syntax, cases, G_N_ELEMENTS(cases));
+}
+
+static void
+test_torchtitan_refusals(void)
+{
+    static const Refusal refusals[] = {
+        {"", LLAMA "[parallelism]\ndata_parallel_shard_degree = -1\n",
+         "f:6: parallelism.data_parallel_shard_degree: takes all GPUs that are left, and nothing "
+         "says how many there are; write --gpus"},
+        {"", LLAMA,
+         "f: takes all GPUs that are left, and nothing says how many there are; write "
+         "--gpus"},
+        {"--gpus 64", "[model]\nname = 'llama3'\nflavor = '9B'\n",
+         "f:3: model.flavor: llama3 9B does not ship with dtsim, which has llama3 8B, llama3 70B, "
+         "llama3 405B, llama4 17bx16e, deepseek_v3 16B, deepseek_v3 671B, qwen3 32B, qwen3 30B-A3B, "
+         "qwen3 235B-A22B; write --model"},
+        {"--gpus 63", LLAMA "[parallelism]\ndata_parallel_replicate_degree = 2\n",
+         "f:6: parallelism.data_parallel_replicate_degree: the GPUs that are left are not known to "
+         "be a multiple of 2; write --gpus with one number that is"},
+        {"--gpus 64",
+         LLAMA "[parallelism]\npipeline_parallel_degree = 2\n"
+               "pipeline_parallel_layers_per_stage = 10\n",
+         "f:7: parallelism.pipeline_parallel_layers_per_stage: makes 4 stages, which 1f1b on 2 "
+         "ranks does not take; write another, or --stage-layers"},
+        {"--gpus 64", LLAMA "[parallelism]\ndata_parallel_shard_degree = 0\n",
+         "f:6: parallelism.data_parallel_shard_degree: expected a whole number from 1, got 0"},
+    };
+    check_refusals(&conf_toml_syntax, refusals, G_N_ELEMENTS(refusals));
+}
+
+/* What is typed stands above the file, and above what it decides with it. */
+static void
+test_typed(void)
+{
+    static const Case cases[] = {
+        {"--gpus 8 --tp 2 --recompute none",
+         NEOX "model_parallel_size: 4\n"
+              "checkpoint_activations: true\n",
+         "--pp 1 --no-sequence-parallel --zero 0 --dtype fp32 --clip 1 --attention unfused", NULL},
+        {"--gpus 8 --fsdp", NEOX "zero_optimization: {stage: 1}\n",
+         "--tp 1 --pp 1 --no-sequence-parallel --dtype fp32", NULL},
+        {"--gpus 8 --sequence-parallel", NEOX, "--pp 1 --zero 0", NULL},
+        {"--gpus 8 --global-batch-size 64",
+         NEOX "train_micro_batch_size_per_gpu: 4\n"
+              "gradient_accumulation_steps: 3\n",
+         "--recompute none --micro-batch-size 4", NULL},
+    };
+    check(&conf_yaml_syntax, cases, G_N_ELEMENTS(cases));
+    g_autoptr(CliInputs) in = typed("--gpus 8 --tp 2 --global-batch-size 64");
+    g_autoptr(ConfDocument) d =
+        document(&conf_yaml_syntax, NEOX "model_parallel_size: 4\n"
+                                         "gradient_accumulation_steps: 3\n");
+    g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
+    g_assert_true(cli_config_put(in, &system_of_8, d, warnings, NULL));
+    g_assert_cmpint(in->spec.tp, ==, 2);
+    g_assert_false(cli_inputs_is_given(in, "microbatches"));
+    g_assert_cmpstr(cli_inputs_model_name(in), ==, "f");
+    g_assert_nonnull(strstr(in->config_model, "\"n_layer\":2"));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_summary("configuration files of frameworks become options of this program");
+    g_test_add_func("/cli/config/gpt-neox", test_neox);
+    g_test_add_func("/cli/config/deepspeed", test_deepspeed);
+    g_test_add_func("/cli/config/nanotron", test_nanotron);
+    g_test_add_func("/cli/config/torchtitan-degrees", test_torchtitan_degrees);
+    g_test_add_func("/cli/config/torchtitan-pipelines", test_torchtitan_pipelines);
+    g_test_add_func("/cli/config/torchtitan-kernels-and-batch", test_torchtitan_kernels);
+    g_test_add_func("/cli/config/torchtitan-refusals", test_torchtitan_refusals);
+    g_test_add_func("/cli/config/what-is-typed-wins", test_typed);
+    return g_test_run();
+}
