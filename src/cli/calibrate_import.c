@@ -15,9 +15,13 @@
 #define MAX_NODES (1 << 16)
 #define MAX_RANKS (1 << 20)
 
-static const CliImport *const imports[] = {&cli_import_nccl_tests, &cli_import_kineto,
-                                           &cli_import_chakra,     &cli_import_mamf,
-                                           &cli_import_tsv,        NULL};
+static const CliImport *const imports[] = {&cli_import_nccl_tests,
+                                           &cli_import_kineto,
+                                           &cli_import_chakra,
+                                           &cli_import_mamf,
+                                           &cli_import_tsv,
+                                           &cli_import_megatron_log,
+                                           NULL};
 
 typedef struct {
     CalibrateImport import;
@@ -91,7 +95,9 @@ import_group(Wish *w)
 {
     const GOptionEntry entries[] = {
         {"output", 'o', G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_FILENAME, &w->directory,
-         "System directory whose tables get the rows; made where it is missing", "DIR"},
+         "System directory whose tables get the rows, made where it is missing; of megatron-log a "
+         "table of runs",
+         "DIR"},
         {"format", CALLBACK(format_set), "Of what is printed: text (default), json or tsv",
          "FORMAT"},
         {"replace", 0, G_OPTION_FLAG_NOALIAS, G_OPTION_ARG_NONE, &w->merge.replaces,
@@ -152,6 +158,28 @@ check(const Wish *w, const CliImport *kind, int n_files, GError **error)
     return FALSE;
 }
 
+/* Runs have other columns than tables of kernels. */
+static gboolean
+run_kind(const Wish *w, const CliImport *kind, char **files, int n_files, GError **error)
+{
+    const CalibrateImport *import = &w->import;
+    const char *other = import->op >= 0         ? "op"
+                        : import->ranks > 0     ? "ranks"
+                        : import->nodes > 0     ? "nodes"
+                        : import->dtype != NULL ? "dtype"
+                        : import->mixes         ? "mix-machines"
+                        : w->merge.replaces     ? "replace"
+                                                : NULL;
+    if (other != NULL) {
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "--%s: says nothing of %s; write --gpu, --gpus-per-node, --format or -o", other,
+                    kind->name);
+        return FALSE;
+    }
+    const CliImportWish wish = {import, w->directory, report_format_names[w->format]};
+    return kind->run(&wish, files, n_files, error);
+}
+
 /* What the directory says of nodes. */
 static gboolean
 take_directory(Wish *w, GError **error)
@@ -203,15 +231,18 @@ static gboolean
 import(Wish *w, int argc, char **argv, GError **error)
 {
     const CliImport *kind = import_find(argc > 1 ? argv[1] : NULL, error);
-    if (kind == NULL || !check(w, kind, argc - 2, error) || !take_directory(w, error))
+    if (kind == NULL || !check(w, kind, argc - 2, error) ||
+        !calibrate_import_gpu(&w->import, "--gpu", w->gpu, error))
+        return FALSE;
+    if (kind->run != NULL)
+        return run_kind(w, kind, argv + 2, argc - 2, error);
+    if (!take_directory(w, error))
         return FALSE;
     g_autofree char *by = g_strdup_printf("dtsim calibrate import %s", kind->name);
     g_autoptr(GPtrArray) traces =
         g_ptr_array_new_with_free_func((GDestroyNotify)calibrate_trace_free);
     w->merge.by = by;
     w->import.tells_only = w->directory == NULL;
-    if (!calibrate_import_gpu(&w->import, "--gpu", w->gpu, error))
-        return FALSE;
     for (int i = 2; i < argc; i++)
         if (!kind->read(argv[i], &w->import, traces, error))
             return FALSE;
@@ -226,7 +257,7 @@ import_run(int argc, char **argv, GError **error)
     g_autoptr(GString) about = g_string_new("What others measured becomes rows of a system "
                                             "directory's tables. Kinds of files:\n");
     for (guint i = 0; imports[i] != NULL; i++)
-        g_string_append_printf(about, "  %-10s  %s\n", imports[i]->name, imports[i]->summary);
+        g_string_append_printf(about, "  %-12s  %s\n", imports[i]->name, imports[i]->summary);
     CliArguments arguments = {
         "calibrate import", "KIND FILE... [OPTION...]", about->str, G_MAXUINT, {import_group(&w)}};
     gboolean helped = FALSE;

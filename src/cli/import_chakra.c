@@ -14,5 +14,6 @@ chakra_read(const char *path, CalibrateImport *import, GPtrArray *traces, GError
     return TRUE;
 }
 
-const CliImport cli_import_chakra = {
-    "chakra", "Chakra execution traces (.et; gzip); without -o only told of", TRUE, chakra_read};
+const CliImport cli_import_chakra = {"chakra",
+                                     "Chakra execution traces (.et; gzip); without -o only told of",
+                                     TRUE, chakra_read, NULL};

@@ -14,4 +14,5 @@ kineto_read(const char *path, CalibrateImport *import, GPtrArray *traces, GError
 }
 
 const CliImport cli_import_kineto = {
-    "kineto", "PyTorch profiles (Chrome traces; gzip); without -o only told of", TRUE, kineto_read};
+    "kineto", "PyTorch profiles (Chrome traces; gzip); without -o only told of", TRUE, kineto_read,
+    NULL};

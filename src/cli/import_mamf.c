@@ -13,4 +13,4 @@ mamf_read(const char *path, CalibrateImport *import, G_GNUC_UNUSED GPtrArray *tr
 }
 
 const CliImport cli_import_mamf = {"mamf", "rates of matrix products by mamf-finder", FALSE,
-                                   mamf_read};
+                                   mamf_read, NULL};

@@ -10,5 +10,6 @@ nccl_tests_read(const char *path, CalibrateImport *import, G_GNUC_UNUSED GPtrArr
     return calibrate_import_nccl_tests(import, path, error);
 }
 
-const CliImport cli_import_nccl_tests = {
-    "nccl-tests", "logs of nccl-tests, whatever launchers did to them", FALSE, nccl_tests_read};
+const CliImport cli_import_nccl_tests = {"nccl-tests",
+                                         "logs of nccl-tests, whatever launchers did to them",
+                                         FALSE, nccl_tests_read, NULL};

@@ -14,4 +14,4 @@ tsv_read(const char *path, CalibrateImport *import, G_GNUC_UNUSED GPtrArray *tra
 
 const CliImport cli_import_tsv = {
     "tsv", "tables (TSV, CSV) with dtsim's columns; units as in time_ms, bytes_MiB", FALSE,
-    tsv_read};
+    tsv_read, NULL};

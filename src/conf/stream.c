@@ -26,6 +26,16 @@ open_plain(const char *path, GError **error)
     return g_converter_input_stream_new(buffered, G_CONVERTER(unzip));
 }
 
+/* GIO says "Error opening file /whole/path: No such file or directory". */
+static const char *
+reason_of(const GError *cause)
+{
+    const char *end = g_str_has_prefix(cause->message, "Error opening file")
+                          ? g_strrstr(cause->message, ": ")
+                          : NULL;
+    return end != NULL ? end + 2 : cause->message;
+}
+
 GInputStream *
 conf_stream_open(const char *path, GError **error)
 {
@@ -33,6 +43,6 @@ conf_stream_open(const char *path, GError **error)
     GInputStream *stream = open_plain(path, &cause);
     if (stream == NULL)
         g_set_error(error, CONF_ERROR, CONF_ERROR_IO, "%s: cannot be read: %s", path,
-                    cause->message);
+                    reason_of(cause));
     return stream;
 }

@@ -39,6 +39,7 @@ libdtsim_a_SOURCES += %D%/text.c
 libdtsim_a_SOURCES += %D%/timeline.c %D%/timeline.h
 libdtsim_a_SOURCES += %D%/topology.c %D%/topology.h %D%/topology_node.c
 libdtsim_a_SOURCES += %D%/trace.c %D%/trace.h
+libdtsim_a_SOURCES += %D%/training.c %D%/training.h
 libdtsim_a_SOURCES += %D%/traffic.c %D%/traffic.h
 libdtsim_a_SOURCES += %D%/tsv.c
 libdtsim_a_SOURCES += %D%/validation.c %D%/validation.h
