@@ -109,8 +109,8 @@ net_collective_check(const NetBook *book, NetOp op, NetGroup group, GError **err
         return TRUE;
     g_set_error(
         error, NET_ERROR, NET_ERROR_CHOICE,
-        "[nccl] algo and proto leave nothing that does %s among %u ranks on %u node%s with NCCL %s; "
-        "leave one of them empty",
+        "[nccl] algo and proto leave nothing that does %s among %u ranks on %u node%s, and NCCL %s "
+        "stops there; add ring to the one and Simple to the other, or leave them empty",
         net_op_name(op), group.ranks, group.nodes, group.nodes == 1 ? "" : "s",
         book->asked.nccl->name);
     return FALSE;

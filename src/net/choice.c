@@ -82,6 +82,20 @@ add_options(NetPlan *plan, const NetFabric *fabric, const NetAlgorithm *algorith
     }
 }
 
+static guint
+allowed_algorithms(const NetFabric *fabric, NetOp op)
+{
+    guint ring = fabric->ring_anyway && op != NET_ALL_REDUCE ? 1u << NET_ALGO_RING : 0;
+    return fabric->algorithms | 1u << NET_ALGO_DIRECT | ring;
+}
+
+/* NCCL_PROTO is for collectives: sends go by their size, LL up to NCCL_P2P_LL_THRESHOLD (src/enqueue.cc). */
+static guint
+allowed_protocols(const NetFabric *fabric, const NetAlgorithm *algorithm)
+{
+    return algorithm->algo == NET_ALGO_DIRECT ? ~0u : fabric->protocols;
+}
+
 gboolean
 net_plan_make(NetPlan *ret, const NetFabric *fabric, NetOp op, const NetGroup *group)
 {
@@ -89,11 +103,10 @@ net_plan_make(NetPlan *ret, const NetFabric *fabric, NetOp op, const NetGroup *g
     ret->group = *group;
     ret->n = 0;
     for (int any = 0; any < 2; any++) {
-        guint algorithms = any ? ~0u : fabric->algorithms | 1u << NET_ALGO_DIRECT;
-        guint protocols = any ? ~0u : fabric->protocols;
+        guint algorithms = any ? ~0u : allowed_algorithms(fabric, op);
         for (const NetAlgorithm *const *a = net_algorithms; *a != NULL; a++)
             if (algorithms & 1u << (*a)->algo && (*a)->runs(fabric, op, group))
-                add_options(ret, fabric, *a, protocols);
+                add_options(ret, fabric, *a, any ? ~0u : allowed_protocols(fabric, *a));
         if (ret->n > 0)
             return !any;
     }

@@ -76,8 +76,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(NetBook, net_book_free)
 
 /* n = 1 or bytes = 0 costs 0. */
 NetTime net_collective(const NetBook *book, NetOp op, NetGroup group, gint64 bytes);
-/* FALSE and an error where [nccl] algo and proto leave nothing for the op: NCCL stops there. net_collective takes what
- * runs without them. */
+/* FALSE and an error where [nccl] algo and proto leave nothing for the op: NCCL stops there ("no algorithm/protocol
+ * available"). net_collective takes what runs without them. */
 gboolean net_collective_check(const NetBook *book, NetOp op, NetGroup group, GError **error);
 /* An all-to-all whose members send other amounts over NVLink and over the network, as DeepEP does: bytes
  * through each member's NVLink port and through each NIC that the group uses, each direction. GPUs start the

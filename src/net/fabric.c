@@ -61,6 +61,10 @@ net_tuning_default(NetGeneration generation)
     return defaults[generation];
 }
 
+/* NCCL_ALGO for each op since 2.24. Before, one for all of them left the ring to all but all_reduce, "to run real apps
+ * with NCCL_ALGO=TREE" (src/graph/tuning.cc at v2.18.3-1; no more at v2.24.3-1). */
+#define PER_OP_SINCE 22400
+
 /* The bits of those among `names` that a list such as "ring,tree" allows. */
 static guint
 allowed(const char *list, const char *const *names, guint n)
@@ -117,6 +121,7 @@ net_fabric_of(const ClusterSystem *system, const NetTuning *tuning)
         .nccl = nccl,
         .algorithms = allowed_algorithms(system->nccl_algo),
         .protocols = allowed_protocols(system->nccl_proto),
+        .ring_anyway = system->nccl_version > 0 && system->nccl_version < PER_OP_SINCE,
         .channels = (guint)MAX(system->channels, 0),
         .gpus_per_node = (guint)MAX(system->gpus_per_node, 1),
         .nics_per_node = (guint)MAX(system->nics_per_node, 0),

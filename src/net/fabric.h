@@ -38,6 +38,7 @@ typedef struct {
     gboolean grace;              /* the CPU is NVIDIA's Grace */
     const NetNccl *nccl;         /* whose choice is followed */
     guint algorithms, protocols; /* those that may be chosen, a bit each */
+    gboolean ring_anyway;        /* for all but all_reduce, whatever algorithms allow */
     guint channels;              /* forced; 0: NCCL's */
     guint gpus_per_node, nics_per_node;
     double nvlink_Bps;                            /* achieved per GPU and direction */

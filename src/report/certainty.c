@@ -97,8 +97,8 @@ void
 report_append_certainties(const ReportCertainty *of, guint n, GString *out)
 {
     g_autofree char *words = words_of(of, n);
-    g_autofree char *text = g_strdup_printf("+- is one sigma; compute and communication are %s%s.",
-                                            words, n > 1 ? ", by row" : "");
+    g_autofree char *text =
+        g_strdup_printf("+- is one sigma; compute and communication are %s.", words);
     if (n > 0)
         report_paragraph(out, "  ", text);
 }
@@ -121,6 +121,9 @@ report_append_modelled(guint n, guint of, GString *out)
 }
 
 /* --- which of several is best ------------------------------------------------------------------- */
+
+/* By errors of what times are made of alone: what the simulation leaves out errs in rows of one table alike, more or
+ * less, and nothing says how much less. */
 
 static gboolean
 is_rival(const ReportRival *best, const ReportRival *other)
@@ -173,11 +176,11 @@ report_append_best(const ReportRival *rivals, const char *const *names, guint n,
         g_string_append_printf(others, "; and %u more", n_others - NAMES_MOST);
     if (n_others > 0)
         g_string_append_printf(text,
-                               "Not told apart from it: %s (the difference is below its own error, "
-                               "one sigma).",
+                               "Errors of kernels and collectives (one sigma) leave open whether "
+                               "it is better than: %s.",
                                others->str);
     else
-        g_string_append(text, "All others differ from it by more than the error of the "
-                              "difference (one sigma).");
+        g_string_append(text, "It is better than all others by more than errors of kernels and "
+                              "collectives leave open (one sigma).");
     report_paragraph(out, "  ", text->str);
 }

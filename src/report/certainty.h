@@ -40,9 +40,10 @@ typedef struct {
     const GArray *doubts; /* StepResult.doubts; NULL: it does not take part */
 } ReportRival;
 
-/* What the table cannot tell from its best: the difference is below its own error (one sigma), which is that of what
- * the two have not in common. TRUE for the best itself. NULL: none takes part. Caller frees. */
+/* What the table cannot tell from its best: the difference is below its own error (one sigma), which is that of the
+ * kernels and collectives that the two have not in common. TRUE for the best itself. NULL: none takes part. Caller
+ * frees. */
 gboolean *report_rivals_of_best(const ReportRival *rivals, guint n, guint *ret_best);
-/* "Best WHAT: zb_h1. Not told apart from it: ..." names are those of the rivals. */
+/* "Best WHAT: zb_h1. Errors of kernels ... leave open ...": the rivals by their names. */
 void report_append_best(const ReportRival *rivals, const char *const *names, guint n,
                         const char *what, GString *out);

@@ -123,6 +123,7 @@ typedef struct {
     GArray *effects;              /* of StepEffect; the first is none */
     GArray *transfers;            /* of StepTransfer; the first is none */
     GArray *shapes;               /* of StepShape; the first is none */
+    GError *refused;              /* owned: the first collective that cannot run; NULL: none */
     GArray *run_parts;            /* of StepPartOfRun */
     GArray *classes;              /* of StepClass */
     GArray *ranks;                /* of StepRank: those simulated */

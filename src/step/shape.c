@@ -91,7 +91,11 @@ step_collective_shape(StepBuild *b, const char *name, StepKind purpose, NetOp op
     shape.collective.even =
         group->ranks % group->nodes == 0 && group->ranks_per_node * group->nodes == group->ranks;
     shape.collective.bytes = bytes;
-    return step_intern_shape(b, &shape);
+    guint known = b->shapes->len, index = step_intern_shape(b, &shape);
+    if (index == known && b->refused == NULL &&
+        !net_collective_check(b->net, op, *group, &b->refused))
+        g_prefix_error(&b->refused, "%s: ", name);
+    return index;
 }
 
 guint

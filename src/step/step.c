@@ -103,6 +103,7 @@ step_build_clear(StepBuild *b)
     g_array_unref(b->effects);
     g_array_unref(b->transfers);
     g_array_unref(b->shapes);
+    g_clear_error(&b->refused);
     g_array_unref(b->run_parts);
     g_free(b->in_flight);
     step_interference_clear(b);
@@ -134,6 +135,16 @@ check_pairs(const StepBuild *b, GError **error)
                 "--%s: schedule %s runs a forward and a backward as one, for which frameworks do "
                 "not know it; leave it out, or write another --schedule",
                 option, b->schedule->name);
+    return FALSE;
+}
+
+/* A collective that the choice of algorithm and protocol leaves nothing to. */
+static gboolean
+check_collectives(StepBuild *b, GError **error)
+{
+    if (b->refused == NULL)
+        return TRUE;
+    g_propagate_error(error, g_steal_pointer(&b->refused));
     return FALSE;
 }
 
@@ -176,7 +187,8 @@ step_run(const Plan *plan, const Schedule *schedule, const CostBook *cost, const
     sim_engine_set_probe(engine, &probe);
     StepResult *result = NULL;
     StepDisturbance disturbance = {NULL, NULL, NULL};
-    if (check_pairs(&b, error) && step_disturb(&disturbance, &b, options, engine, error))
+    if (check_pairs(&b, error) && check_collectives(&b, error) &&
+        step_disturb(&disturbance, &b, options, engine, error))
         result = run_engine(&b, engine, options, error);
     step_disturbance_clear(&disturbance);
     step_build_clear(&b);

@@ -240,10 +240,23 @@ test_forced(void)
     g_assert_cmpstr(net_collective(book, NET_ALL_GATHER, node, 1 << 30).algorithm, ==, "ring");
     /* sends have no algorithm to force */
     g_assert_true(net_collective_check(book, NET_ALL_TO_ALL, node, NULL));
+    /* before 2.24 the ring stays for all but all_reduce */
+    ClusterSystem old_system = machine("H100", 22300);
+    old_system.nccl_algo = (char *)"tree";
+    g_autoptr(NetBook) old = book_of(&old_system);
+    g_assert_true(net_collective_check(old, NET_ALL_GATHER, node, NULL));
+    g_assert_cmpstr(net_collective(old, NET_ALL_GATHER, node, 1 << 30).algorithm, ==, "ring");
+    g_assert_cmpstr(net_collective(old, NET_ALL_REDUCE, node, 1 << 30).algorithm, ==, "tree");
     system.nccl_algo = NULL;
     system.nccl_proto = (char *)"ll";
     g_autoptr(NetBook) slow = book_of(&system);
     g_assert_cmpstr(net_collective(slow, NET_ALL_REDUCE, node, 1 << 30).protocol, ==, "LL");
+    /* nor a protocol */
+    system.nccl_proto = (char *)"ll128";
+    g_autoptr(NetBook) odd = book_of(&system);
+    g_assert_true(net_collective_check(odd, NET_SEND_RECV, node, NULL));
+    g_assert_cmpstr(net_collective(odd, NET_ALL_TO_ALL, node, 1 << 30).protocol, ==, "Simple");
+    system.nccl_proto = (char *)"ll";
     /* NVLS knows Simple only */
     system.nccl_algo = (char *)"nvls";
     g_autoptr(NetBook) none = book_of(&system);

@@ -10,11 +10,20 @@ static GArray *
 rows_new(void)
 {
     const ReportValidated rows[] = {
-        {"a", "one", 10, 11, NAN, 5, TRUE, FALSE, NULL}, /* +10 % */
-        {"b", "one", 10, 8, 10, 5, TRUE, FALSE, NULL},   /* -20 %, memory -50 % */
-        {"c", "two", 10, 13, NAN, 5, TRUE, FALSE, NULL}, /* +30 % */
-        {"d", "two", 10, NAN, NAN, NAN, FALSE, FALSE, "no such GPU"},
-        {"e", "two", NAN, 1, NAN, 90, FALSE, TRUE, NULL}, /* ran out of memory, rightly predicted */
+        {"a", "one", 10, 11, {1, {1, 0, 0}}, NAN, 5, TRUE, FALSE, NULL}, /* +10 % */
+        {"b", "one", 10, 8, {1.5, {1, 0, 0}}, 10, 5, TRUE, FALSE, NULL}, /* -20 %, memory -50 % */
+        {"c", "two", 10, 13, {1, {0, 0, 1}}, NAN, 5, TRUE, FALSE, NULL}, /* +30 % */
+        {"d", "two", 10, NAN, {NAN, {0}}, NAN, NAN, FALSE, FALSE, "no such GPU"},
+        {"e",
+         "two",
+         NAN,
+         1,
+         {0.1, {0, 1, 0}},
+         NAN,
+         90,
+         FALSE,
+         TRUE,
+         NULL}, /* ran out of memory, rightly predicted */
     };
     GArray *array = g_array_new(FALSE, FALSE, sizeof(ReportValidated));
     g_array_append_vals(array, rows, G_N_ELEMENTS(rows));
@@ -40,13 +49,51 @@ means_medians_and_bias_are_as_by_hand(void)
     g_assert_cmpuint(report_memory_errors(rows, NULL).within, ==, 0);
 }
 
+/* a: 1 s off, as its error; b: 2 s of 1.5 s; c: 3 s of 1 s; the others have no measured time. */
+static void
+distances_are_in_sigmas(void)
+{
+    g_autoptr(GArray) rows = rows_new();
+    g_autoptr(GString) text = g_string_new(NULL);
+    ReportSigmas all = report_time_sigmas(rows, NULL), one = report_time_sigmas(rows, "one");
+    g_assert_cmpuint(all.n, ==, 3);
+    g_assert_cmpuint(all.within_one, ==, 1);
+    g_assert_cmpuint(all.within_two, ==, 2);
+    g_assert_cmpuint(one.n, ==, 2);
+    g_assert_cmpuint(one.within_two, ==, 2);
+    report_validation(rows, 5, "text", text);
+    g_assert_nonnull(strstr(text->str, "1 of 3 (33.3 %; 68 %"));
+    g_string_truncate(text, 0);
+    report_validation(rows, 5, "tsv", text);
+    g_assert_nonnull(strstr(text->str, "\t\t1\t1\t0\t0\nb\t"));
+    g_assert_nonnull(strstr(text->str, "no such GPU\t\t\t\t\n"));
+}
+
 static void
 runs_are_counted_by_what_was_predicted(void)
 {
     const ReportValidated more[] = {
-        {"f", "two", NAN, 1, NAN, 30, TRUE, TRUE, NULL},  /* ran out of memory, unforeseen */
-        {"g", "two", NAN, 1, 60, 90, FALSE, FALSE, NULL}, /* ran, against the prediction */
-        {"h", "three", NAN, NAN, NAN, NAN, FALSE, TRUE, "no such GPU"},
+        {"f",
+         "two",
+         NAN,
+         1,
+         {0.1, {0, 1, 0}},
+         NAN,
+         30,
+         TRUE,
+         TRUE,
+         NULL}, /* ran out of memory, unforeseen */
+        {"g",
+         "two",
+         NAN,
+         1,
+         {0.1, {0, 1, 0}},
+         60,
+         90,
+         FALSE,
+         FALSE,
+         NULL}, /* ran, against the prediction */
+        {"h", "three", NAN, NAN, {NAN, {0}}, NAN, NAN, FALSE, TRUE, "no such GPU"},
     };
     g_autoptr(GArray) rows = rows_new();
     g_array_append_vals(rows, more, G_N_ELEMENTS(more));
@@ -86,6 +133,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/report/validation/means-medians-and-bias-are-as-by-hand",
                     means_medians_and_bias_are_as_by_hand);
+    g_test_add_func("/report/validation/distances-are-in-sigmas", distances_are_in_sigmas);
     g_test_add_func("/report/validation/runs-are-counted-by-what-was-predicted",
                     runs_are_counted_by_what_was_predicted);
     g_test_add_func("/report/validation/the-worst-row-comes-first-and-skipped-rows-say-why",

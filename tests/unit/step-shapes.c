@@ -179,6 +179,72 @@ test_parts(void)
     g_assert_cmpint(sum, >=, r->error_ns);
 }
 
+/* What the error is made of adds up to it. Twice the microbatches take the same kernels twice as often: what a
+ * microbatch takes in one and the other differs by far less than either's own error. */
+static void
+test_doubts(void)
+{
+    LlmShape shape = large();
+    PlanSpec spec = small_plan();
+    spec.seq = 4096;
+    g_autoptr(StepResult) r = run(&shape, &spec, FALSE);
+    double sigma_ns = step_doubt_of_difference(r->doubts, 1, NULL, 0);
+    g_assert_cmpfloat_with_epsilon(sigma_ns / (double)r->error_ns, 1, 1e-6);
+    for (guint i = 1; i < r->doubts->len; i++)
+        g_assert_cmpuint(g_array_index(r->doubts, StepDoubt, i - 1).source, <,
+                         g_array_index(r->doubts, StepDoubt, i).source);
+    g_autoptr(StepResult) again = run(&shape, &spec, FALSE);
+    g_assert_cmpfloat(step_doubt_of_difference(r->doubts, 1, again->doubts, 1), ==, 0);
+    spec.microbatches *= 2;
+    g_autoptr(StepResult) twice = run(&shape, &spec, FALSE);
+    double difference_ns = step_doubt_of_difference(r->doubts, 1, twice->doubts, 0.5);
+    g_assert_cmpfloat(difference_ns, <, 0.25 * sigma_ns);
+    spec.seq = 2048; /* other kernels: the error that all have in common is all that goes away */
+    g_autoptr(StepResult) other = run(&shape, &spec, FALSE);
+    double scale = (double)twice->time_ns / (double)other->time_ns, common = 0.08;
+    double own_ns = step_doubt_of_difference(twice->doubts, 1, other->doubts, scale);
+    double all_ns = hypot((double)twice->error_ns, scale * (double)other->error_ns);
+    g_assert_cmpfloat(own_ns, <, all_ns);
+    g_assert_cmpfloat(own_ns, >, 0);
+    g_assert_cmpfloat(hypot(own_ns, M_SQRT2 * common * (double)twice->time_ns), <=,
+                      all_ns * (1 + 1e-6));
+}
+
+/* Each node of the tree has its error and what it rests on: no less than what all times have in common, no more than
+ * its parts' errors together; and shares that follow from its parts'. */
+static void
+check_node(const Why *why)
+{
+    double errors = 0, share[3] = {0};
+    g_assert_cmpfloat(why->error, >=, 0.08 * why->value * (1 - 1e-9));
+    g_assert_cmpfloat_with_epsilon(why->share[0] + why->share[1] + why->share[2], 1, 1e-9);
+    for (guint i = 0; why->parts != NULL && i < why->parts->len; i++) {
+        const Why *part = why->parts->pdata[i];
+        check_node(part);
+        errors += part->error;
+        for (guint k = 0; k < 3; k++)
+            share[k] += part->share[k] * part->value / why->value;
+    }
+    if (why->parts == NULL)
+        return;
+    g_assert_cmpfloat(why->error, <=, errors * (1 + 1e-9));
+    for (guint k = 0; k < 3; k++)
+        g_assert_cmpfloat_with_epsilon(share[k], why->share[k], 1e-9);
+}
+
+static void
+test_reasons(void)
+{
+    LlmShape shape = large();
+    PlanSpec spec = small_plan();
+    spec.tp = 2;
+    for (guint fused = 0; fused < 2; fused++) {
+        g_autoptr(StepResult) r = run(&shape, &spec, fused);
+        check_node(r->time_why);
+        g_assert_cmpfloat_with_epsilon(r->time_why->error, 1e-9 * (double)r->error_ns, 1.1e-9);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -189,6 +255,8 @@ main(int argc, char **argv)
     g_test_add_func("/step/shapes/rule", test_rule);
     g_test_add_func("/step/shapes/fused", test_fused);
     g_test_add_func("/step/shapes/parts", test_parts);
+    g_test_add_func("/step/shapes/doubts", test_doubts);
+    g_test_add_func("/step/shapes/reasons", test_reasons);
     int status = g_test_run();
     machine_clear(&machine);
     return status;

@@ -1,5 +1,6 @@
 UNIT_TESTS += \
 	%D%/step-chain \
+	%D%/step-doubt \
 	%D%/step-exposed \
 	%D%/step-grid \
 	%D%/step-host \
