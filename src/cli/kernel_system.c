@@ -24,7 +24,7 @@ static const Gpu gpus[] = {
     {"RTX-PRO-6000",
      "l40s-pcie",
      {"gpu.name=RTX-PRO-6000", "gpu.peak-fp16=467.8TFLOPS", "gpu.peak-bf16=467.8TFLOPS",
-      "gpu.peak-fp8=935.6TFLOPS", "gpu.memory-rate=1792GBps", "gpu.sms=188", "gpu.l2=128MB", NULL}},
+      "gpu.peak-fp8=935.6TFLOPS", "gpu.memory-rate=1792GBps", "gpu.sms=188", "gpu.l2=128MiB", NULL}},
     {"GH200", "alps-gh200", {NULL}},
     {"H200", "dgx-h200", {NULL}},
     {"H100-SXM", "dgx-h100", {NULL}},

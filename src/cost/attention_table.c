@@ -31,6 +31,8 @@ coordinates(const CostAttention *a, double x[COST_SURFACE_AXES])
     x[1] = log2((double)(a->head_dim + (a->v_dim > 0 ? a->v_dim : a->head_dim)) / 2);
     x[2] = log2((double)a->batch * (double)a->heads) / 4;
     x[3] = log2((double)a->heads / (double)a->kv_heads) / 4;
+    for (int axis = 4; axis < COST_SURFACE_AXES; axis++)
+        x[axis] = 0;
 }
 
 typedef struct {

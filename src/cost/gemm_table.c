@@ -1,15 +1,20 @@
 /* Efficiency of GEMMs between measured shapes.
  *
  * A shape is a point (log2 of the larger of m and n, log2 of the smaller, log2 k): C and its
- * transpose run nearly alike, so that shapes of the same orientation count as nearer.
- * The surface over these points is log(reference / measured time). */
+ * transpose run nearly alike, so that shapes of the same orientation count as nearer, and so do those whose tiles
+ * fall alike on the SMs (cost/tiling.h).
+ *   log(reference / measured time) = surface at the point + coefficients . covariates
+ * The coefficients say how kernels of this GPU differ from what the reference takes them to be: they are of the rows
+ * themselves (cost/covariates.h), where there are enough. */
 #include "config.h"
 
 #include "cost/gemm_table.h"
 
 #include "cost/book.h"
 #include "cost/cells.h"
+#include "cost/covariates.h"
 #include "cost/roofline.h"
+#include "cost/tiling.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,6 +29,9 @@
 /* Doublings of m over n beyond which a matrix is no more of one orientation. */
 #define SLIM 3.0
 
+/* Fewer points say nothing about the covariates. */
+#define ENOUGH_POINTS 100
+
 typedef struct {
     CostGemmPass pass;
     gint64 m, n, k, batch;
@@ -34,8 +42,10 @@ struct CostGemmTable {
     const ClusterSystem *system; /* borrowed */
     ClusterDtype dtype;
     gboolean less_cast;
-    GArray *rows;                /* Row, sorted, unique: for exact hits */
-    CostSurface *surface;        /* of the forward rows */
+    GArray *rows;         /* Row, sorted, unique: for exact hits */
+    CostSurface *surface; /* of the forward rows */
+    double coefficients[COST_TILING_COVARIATES];
+    double least, most;          /* what covariates come to at the points */
     double factor[3], spread[3]; /* by pass */
 };
 
@@ -54,21 +64,40 @@ gemm_of(const Row *row, ClusterDtype dtype)
 /* A batch of GEMMs is as long as one whose rows are stacked: what differs, the second operand's
  * bytes and the tiles, is in the roofline. */
 static void
-coordinates(const CostGemm *g, double x[COST_SURFACE_AXES])
+coordinates(const ClusterSystem *system, const CostGemm *g, double x[COST_SURFACE_AXES])
 {
     double m = log2((double)g->m * (double)g->batch), n = log2((double)g->n);
     x[0] = MAX(m, n);
     x[1] = MIN(m, n);
     x[2] = log2((double)g->k);
     x[3] = CLAMP(m - n, -SLIM, SLIM) / 2;
+    G_STATIC_ASSERT(COST_SURFACE_AXES == 4 + COST_TILING_AXES);
+    cost_tiling_axes(system, g, x + 4);
+}
+
+static double
+covariates_sum(const CostGemmTable *t, const double *z)
+{
+    double sum = 0;
+    for (guint i = 0; i < COST_TILING_COVARIATES; i++)
+        sum += t->coefficients[i] * z[i];
+    return sum;
 }
 
 static CostEstimate
 estimate(const CostGemmTable *t, const CostGemm *g)
 {
     double x[COST_SURFACE_AXES];
-    coordinates(g, x);
-    return cost_surface_at(t->surface, x);
+    coordinates(t->system, g, x);
+    CostEstimate at = cost_surface_at(t->surface, x);
+    if (t->most > t->least) {
+        CostGemm plain = *g; /* as the points are */
+        double z[COST_TILING_COVARIATES];
+        plain.accumulate_fp32 = FALSE;
+        cost_tiling_covariates(t->system, &plain, cost_gemm_reference_ns(t->system, &plain), z);
+        at.y += CLAMP(covariates_sum(t, z), t->least, t->most);
+    }
+    return at;
 }
 
 static int
@@ -196,6 +225,45 @@ merge_rows(CostGemmTable *t)
 
 /* --- building --------------------------------------------------------------------------------- */
 
+/* Takes what covariates explain off the points, whose y and z are in order of adding. */
+static void
+fit_covariates(CostGemmTable *t, const double *y, const double *z)
+{
+    guint n = cost_surface_n_points(t->surface);
+    cost_covariates_fit(t->surface, y, z, COST_TILING_COVARIATES, t->coefficients);
+    g_autofree double *less = g_new(double, n);
+    for (guint i = 0; i < n; i++) {
+        less[i] = covariates_sum(t, z + (gsize)i * COST_TILING_COVARIATES);
+        t->least = MIN(t->least, less[i]);
+        t->most = MAX(t->most, less[i]);
+    }
+    cost_surface_lower(t->surface, less);
+}
+
+static void
+build_surface(CostGemmTable *t)
+{
+    g_autofree double *y = g_new(double, t->rows->len);
+    g_autofree double *z = g_new(double, (gsize)t->rows->len *COST_TILING_COVARIATES);
+    t->surface = cost_surface_new();
+    guint n = 0;
+    for (guint i = 0; i < t->rows->len; i++) {
+        const Row *row = &g_array_index(t->rows, Row, i);
+        if (row->pass != COST_GEMM_FORWARD)
+            continue;
+        CostGemm g = gemm_of(row, t->dtype);
+        double x[COST_SURFACE_AXES];
+        coordinates(t->system, &g, x);
+        double reference_ns = cost_gemm_reference_ns(t->system, &g);
+        cost_tiling_covariates(t->system, &g, reference_ns, z + (gsize)n * COST_TILING_COVARIATES);
+        y[n] = log(reference_ns / row->ns);
+        cost_surface_add(t->surface, x, y[n++]);
+    }
+    cost_surface_build(t->surface);
+    if (n >= ENOUGH_POINTS)
+        fit_covariates(t, y, z);
+}
+
 /* Median over the rows of `pass` of measured time / time of a forward GEMM of that shape. */
 static void
 fit_pass(CostGemmTable *t, CostGemmPass pass)
@@ -227,7 +295,6 @@ cost_gemm_table_new(const ClusterSystem *system, const ConfTable *rows, ClusterD
     t->system = system;
     t->dtype = dtype;
     t->rows = g_array_new(FALSE, FALSE, sizeof(Row));
-    t->surface = cost_surface_new();
     for (guint i = 0; i < G_N_ELEMENTS(t->factor); i++)
         t->factor[i] = 1;
     if (!read_rows(t, rows, error))
@@ -236,16 +303,7 @@ cost_gemm_table_new(const ClusterSystem *system, const ConfTable *rows, ClusterD
     t->less_cast = rows_have_cast(rows, dtype);
     if (t->less_cast)
         take_off_casts(t);
-    for (guint i = 0; i < t->rows->len; i++) {
-        const Row *row = &g_array_index(t->rows, Row, i);
-        if (row->pass != COST_GEMM_FORWARD)
-            continue;
-        CostGemm g = gemm_of(row, dtype);
-        double x[COST_SURFACE_AXES];
-        coordinates(&g, x);
-        cost_surface_add(t->surface, x, log(cost_gemm_reference_ns(system, &g) / row->ns));
-    }
-    cost_surface_build(t->surface);
+    build_surface(t);
     if (dtype == CLUSTER_FP8) {
         t->factor[COST_GEMM_DGRAD] = t->factor[COST_GEMM_WGRAD] = FP8_BACKWARD;
         t->spread[COST_GEMM_DGRAD] = t->spread[COST_GEMM_WGRAD] = FP8_BACKWARD_SPREAD;

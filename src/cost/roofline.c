@@ -61,9 +61,15 @@ cost_peak_flops(const ClusterSystem *system, ClusterDtype dtype)
 #define ATTENTION_START 6.0 /* of a fused attention; fitted to forward passes of nine GPUs */
 
 static double
+waves_with(double tiles_per_sm, double last_wave)
+{
+    return MAX(1, tiles_per_sm + last_wave * (ceil(tiles_per_sm) - tiles_per_sm));
+}
+
+static double
 waves_of(double tiles_per_sm)
 {
-    return MAX(1, tiles_per_sm + LAST_WAVE * (ceil(tiles_per_sm) - tiles_per_sm));
+    return waves_with(tiles_per_sm, LAST_WAVE);
 }
 
 /* (a^4 + b^4)^(1/4) */
@@ -127,6 +133,40 @@ cost_gemm_reference_ns(const ClusterSystem *system, const CostGemm *g)
 {
     return least_s(system, g, (double)system->n_sms, TRUE) * 1e9 +
            START * (double)system->kernel_floor_ns;
+}
+
+static double
+tiles_of(const CostGemm *g, gint64 tm, gint64 tn)
+{
+    return (double)g->batch * ceil((double)g->m / (double)tm) * ceil((double)g->n / (double)tn);
+}
+
+double
+cost_gemm_tiles(const CostGemm *g, gint64 tm, gint64 tn)
+{
+    return MIN(tiles_of(g, tm, tn), tiles_of(g, tn, tm));
+}
+
+double
+cost_gemm_tiled_ns(const ClusterSystem *system, const CostGemm *g, gint64 tm, gint64 tn,
+                   double last_wave)
+{
+    double sms = (double)system->n_sms;
+    double tile_flops = 2.0 * (double)tm * (double)tn * ((double)g->k + FILL);
+    double waves = waves_with(cost_gemm_tiles(g, tm, tn) / sms, last_wave);
+    double compute = waves * tile_flops * sms / cost_peak_flops(system, g->dtype);
+    double memory = cost_gemm_bytes(g) / ((double)system->memory_Bps * system->memory_efficiency);
+    return sum4(compute, memory) * 1e9 + START * (double)system->kernel_floor_ns;
+}
+
+double
+cost_gemm_compute_share(const ClusterSystem *system, const CostGemm *g)
+{
+    double flops = 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
+    double compute = flops / cost_peak_flops(system, g->dtype);
+    double memory = cost_gemm_bytes(g) / ((double)system->memory_Bps * system->memory_efficiency);
+    double compute2 = compute * compute, memory2 = memory * memory;
+    return compute2 * compute2 / (compute2 * compute2 + memory2 * memory2);
 }
 
 static gint64

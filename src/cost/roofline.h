@@ -13,6 +13,14 @@ double cost_gemm_roofline_ns(const ClusterSystem *system, const CostGemm *gemm);
 /* What measured times are compared with, and times of shapes between them derived from: longer than the
  * roofline by what a GEMM and its tiles take whatever their size. */
 double cost_gemm_reference_ns(const ClusterSystem *system, const CostGemm *gemm);
+/* The reference if all tiles were tm x tn, or all tn x tm, k never split, and the last wave counted as `last_wave`
+ * says: 1 as a full one, 0 as the share of the SMs that it fills. */
+double cost_gemm_tiled_ns(const ClusterSystem *system, const CostGemm *gemm, gint64 tm, gint64 tn,
+                          double last_wave);
+/* Fewest tiles of tm x tn or tn x tm. */
+double cost_gemm_tiles(const CostGemm *gemm, gint64 tm, gint64 tn);
+/* Of compute^4 in compute^4 + memory^4 with the whole GPU busy: 0 bound by memory, 1 by compute. */
+double cost_gemm_compute_share(const ClusterSystem *system, const CostGemm *gemm);
 /* The roofline with only so many (> 0) of the GPU's SMs. */
 double cost_gemm_roofline_on(const ClusterSystem *system, const CostGemm *gemm, double sms);
 double cost_gemm_bytes(const CostGemm *gemm); /* each matrix once */

@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define N_NEIGHBOURS 16
+#define N_NEIGHBOURS COST_SURFACE_NEIGHBOURS
 #define CELLS_PER_UNIT 2
 #define MAX_CELLS 64 /* an axis */
 #define NEAR2 0.02   /* e^2: within about a tenth of a unit all points count alike */
@@ -31,6 +31,7 @@
 typedef struct {
     double x[COST_SURFACE_AXES];
     double y;
+    guint id; /* in order of adding */
 } Point;
 
 typedef struct {
@@ -41,6 +42,7 @@ typedef struct {
 struct CostSurface {
     GArray *points; /* Point; sorted by cell once built */
     guint *cells;   /* first point of each cell; one more at the end */
+    guint *places;  /* [id] where a point lies in `points` */
     /* [points] how far the estimate without a point is off it; NAN: nobody asked yet. Threads that ask for the same
      * one at a time find the same. */
     _Atomic double *left_out;
@@ -74,7 +76,9 @@ compare_points(gconstpointer a, gconstpointer b, gpointer table)
     for (int i = 0; i < COST_SURFACE_AXES; i++)
         if (p->x[i] < q->x[i] || p->x[i] > q->x[i])
             return p->x[i] < q->x[i] ? -1 : 1;
-    return p->y < q->y ? -1 : p->y > q->y;
+    if (p->y < q->y || p->y > q->y)
+        return p->y < q->y ? -1 : 1;
+    return p->id < q->id ? -1 : p->id > q->id;
 }
 
 void
@@ -100,8 +104,11 @@ cost_surface_build(CostSurface *t)
     for (guint i = 0; i < n; i++)
         t->cells[i + 1] += t->cells[i];
     t->left_out = g_new(_Atomic double, t->points->len);
-    for (guint i = 0; i < t->points->len; i++)
+    t->places = g_new(guint, t->points->len);
+    for (guint i = 0; i < t->points->len; i++) {
         atomic_init(&t->left_out[i], NAN);
+        t->places[g_array_index(t->points, Point, i).id] = i;
+    }
 }
 
 /* Keeps the nearest N_NEIGHBOURS in order of distance; ties keep the earlier point. */
@@ -117,11 +124,11 @@ keep(Neighbour *best, guint n, const Point *point, double distance2)
     return n < N_NEIGHBOURS ? n + 1 : n;
 }
 
-static double
-distance2_to(const Point *p, const double *x, int n_axes)
+static inline double
+distance2_to(const Point *p, const double *x, int from, int to)
 {
     double sum = 0;
-    for (int axis = 0; axis < n_axes; axis++)
+    for (int axis = from; axis < to; axis++)
         sum += (p->x[axis] - x[axis]) * (p->x[axis] - x[axis]);
     return sum;
 }
@@ -129,7 +136,26 @@ distance2_to(const Point *p, const double *x, int n_axes)
 static gboolean
 is_at(const Point *p, const double *x)
 {
-    return distance2_to(p, x, COST_SURFACE_AXES) < 1e-12;
+    return distance2_to(p, x, 0, COST_SURFACE_AXES) < 1e-12;
+}
+
+/* Points of the cells `from` to `to`, which follow each other along the third axis. */
+static guint
+scan_cells(const CostSurface *t, const double *x, const double *skip, guint from, guint to,
+           Neighbour *best, guint n)
+{
+    for (guint i = t->cells[from]; i < t->cells[to + 1]; i++) {
+        const Point *p = &g_array_index(t->points, Point, i);
+        /* most are too far away along the first axes already */
+        double distance2 = distance2_to(p, x, 0, COST_SURFACE_SLOPES);
+        if (n == N_NEIGHBOURS && distance2 >= best[n - 1].distance2)
+            continue;
+        if (skip && is_at(p, skip))
+            continue;
+        distance2 += distance2_to(p, x, COST_SURFACE_SLOPES, COST_SURFACE_AXES);
+        n = keep(best, n, p, distance2);
+    }
+    return n;
 }
 
 /* Scans the shell of cells at `radius` around the query's cell. */
@@ -144,18 +170,18 @@ scan_shell(const CostSurface *t, const double *x, const double *skip, int radius
         to[axis] = MIN(home[axis] + radius, t->n_cells[axis] - 1);
     }
     for (int a = from[0]; a <= to[0]; a++)
-        for (int b = from[1]; b <= to[1]; b++)
-            for (int c = from[2]; c <= to[2]; c++) {
-                if (MAX(MAX(abs(a - home[0]), abs(b - home[1])), abs(c - home[2])) != radius)
-                    continue;
-                guint cell =
-                    ((guint)a * (guint)t->n_cells[1] + (guint)b) * (guint)t->n_cells[2] + (guint)c;
-                for (guint i = t->cells[cell]; i < t->cells[cell + 1]; i++) {
-                    const Point *p = &g_array_index(t->points, Point, i);
-                    if (!skip || !is_at(p, skip))
-                        n = keep(best, n, p, distance2_to(p, x, COST_SURFACE_AXES));
-                }
+        for (int b = from[1]; b <= to[1]; b++) {
+            guint row = ((guint)a * (guint)t->n_cells[1] + (guint)b) * (guint)t->n_cells[2];
+            int below = home[2] - radius, above = home[2] + radius;
+            if (MAX(abs(a - home[0]), abs(b - home[1])) == radius) {
+                n = scan_cells(t, x, skip, row + (guint)from[2], row + (guint)to[2], best, n);
+                continue;
             }
+            if (below >= 0)
+                n = scan_cells(t, x, skip, row + (guint)below, row + (guint)below, best, n);
+            if (above < t->n_cells[2])
+                n = scan_cells(t, x, skip, row + (guint)above, row + (guint)above, best, n);
+        }
     return n;
 }
 
@@ -193,26 +219,59 @@ solve4(double a[4][4], double r[4])
     }
 }
 
-/* z: height at x and slopes. */
+/* Adds w v v', v = (1, p - x), and the ridge. */
 static void
-fit_plane(const double *x, const Neighbour *near, const double *weights, guint n, double z[4])
+add_squares(const double *x, const Neighbour *near, const double *weights, guint n, double a[4][4])
 {
-    double a[4][4] = {{0}}, total = 0;
-    for (int row = 0; row < 4; row++)
-        z[row] = 0;
+    double total = 0;
     for (guint i = 0; i < n; i++) {
         const Point *p = near[i].point;
         double w = weights[i], v[4] = {1, p->x[0] - x[0], p->x[1] - x[1], p->x[2] - x[2]};
-        for (int row = 0; row < 4; row++) {
+        for (int row = 0; row < 4; row++)
             for (int column = 0; column < 4; column++)
                 a[row][column] += w * v[row] * v[column];
-            z[row] += w * v[row] * p->y;
-        }
         total += w;
     }
     for (int i = 1; i < 4; i++)
         a[i][i] += RIDGE * total;
+}
+
+/* Of a plane: height at x and slopes. */
+static double
+height_at(const double *x, const Point *p, const double z[4])
+{
+    double height = z[0];
+    for (int axis = 0; axis < COST_SURFACE_SLOPES; axis++)
+        height += z[axis + 1] * (p->x[axis] - x[axis]);
+    return height;
+}
+
+static void
+fit_plane(const double *x, const Neighbour *near, const double *weights, guint n, double z[4])
+{
+    double a[4][4] = {{0}};
+    for (int row = 0; row < 4; row++)
+        z[row] = 0;
+    for (guint i = 0; i < n; i++) {
+        const Point *p = near[i].point;
+        double v[4] = {1, p->x[0] - x[0], p->x[1] - x[1], p->x[2] - x[2]};
+        for (int row = 0; row < 4; row++)
+            z[row] += weights[i] * v[row] * p->y;
+    }
+    add_squares(x, near, weights, n, a);
     solve4(a, z);
+}
+
+/* What each neighbour counts: by its distance, and by how far it is off a plane through all. */
+static void
+weigh(const double *x, const Neighbour *near, guint n, double *weights)
+{
+    double z[4];
+    for (guint i = 0; i < n; i++)
+        weights[i] = 1 / (near[i].distance2 + NEAR2);
+    fit_plane(x, near, weights, n, z);
+    for (guint i = 0; i < n; i++)
+        weights[i] /= 1 + fabs(near[i].point->y - height_at(x, near[i].point, z)) / OFF;
 }
 
 static double
@@ -220,20 +279,42 @@ plane_at(const double *x, const Neighbour *near, guint n)
 {
     double weights[N_NEIGHBOURS] = {0}, z[4], low = HUGE_VAL, high = -HUGE_VAL;
     for (guint i = 0; i < n; i++) {
-        weights[i] = 1 / (near[i].distance2 + NEAR2);
         low = MIN(low, near[i].point->y);
         high = MAX(high, near[i].point->y);
     }
-    fit_plane(x, near, weights, n, z);
-    for (guint i = 0; i < n; i++) {
-        const Point *p = near[i].point;
-        double plane = z[0];
-        for (int axis = 0; axis < COST_SURFACE_SLOPES; axis++)
-            plane += z[axis + 1] * (p->x[axis] - x[axis]);
-        weights[i] /= 1 + fabs(p->y - plane) / OFF;
-    }
+    weigh(x, near, n, weights);
     fit_plane(x, near, weights, n, z);
     return CLAMP(z[0], low, high);
+}
+
+/* The height of the plane is the first row of the inverse times sums over w v y. */
+guint
+cost_surface_makeup(const CostSurface *t, guint point, guint *ids, double *weights)
+{
+    g_assert(t->cells && point < t->points->len);
+    const double *x = g_array_index(t->points, Point, t->places[point]).x;
+    double a[4][4] = {{0}}, first[4] = {1, 0, 0, 0};
+    Neighbour near[N_NEIGHBOURS];
+    guint n = find_neighbours(t, x, x, near);
+    if (n == 0)
+        return 0;
+    weigh(x, near, n, weights);
+    add_squares(x, near, weights, n, a);
+    solve4(a, first);
+    for (guint i = 0; i < n; i++) {
+        ids[i] = near[i].point->id;
+        weights[i] *= height_at(x, near[i].point, first);
+    }
+    return n;
+}
+
+void
+cost_surface_lower(CostSurface *t, const double *less)
+{
+    for (guint i = 0; i < t->points->len; i++) {
+        Point *p = &g_array_index(t->points, Point, i);
+        p->y -= less[p->id];
+    }
 }
 
 static CostEstimate estimate(const CostSurface *t, const double *where, const double *skip);
@@ -267,7 +348,8 @@ static CostEstimate
 estimate(const CostSurface *t, const double *where, const double *skip)
 {
     double x[COST_SURFACE_AXES], moved2 = 0;
-    x[COST_SURFACE_SLOPES] = where[COST_SURFACE_SLOPES];
+    for (int axis = COST_SURFACE_SLOPES; axis < COST_SURFACE_AXES; axis++)
+        x[axis] = where[axis];
     for (int axis = 0; axis < COST_SURFACE_SLOPES; axis++) {
         x[axis] = CLAMP(where[axis], t->low[axis], t->high[axis]);
         moved2 += (x[axis] - where[axis]) * (x[axis] - where[axis]);
@@ -275,8 +357,8 @@ estimate(const CostSurface *t, const double *where, const double *skip)
     Neighbour near[N_NEIGHBOURS];
     guint n = find_neighbours(t, x, skip, near);
     CostEstimate e = {.y = plane_at(x, near, n),
-                      .distance =
-                          sqrt(distance2_to(near[0].point, x, COST_SURFACE_SLOPES)) + sqrt(moved2),
+                      .distance = sqrt(distance2_to(near[0].point, x, 0, COST_SURFACE_SLOPES)) +
+                                  sqrt(moved2),
                       .outside = sqrt(moved2)};
     if (skip == NULL && t->points->len > 1)
         find_residual(t, near, n, &e);
@@ -301,6 +383,7 @@ cost_surface_free(CostSurface *t)
     g_array_unref(t->points);
     g_free(t->cells);
     g_free(t->left_out);
+    g_free(t->places);
     g_free(t);
 }
 
@@ -308,7 +391,9 @@ void
 cost_surface_add(CostSurface *t, const double x[COST_SURFACE_AXES], double y)
 {
     g_assert(!t->cells);
-    Point p = {{x[0], x[1], x[2], x[3]}, y};
+    Point p = {.y = y, .id = t->points->len};
+    for (int axis = 0; axis < COST_SURFACE_AXES; axis++)
+        p.x[axis] = x[axis];
     g_array_append_val(t->points, p);
 }
 

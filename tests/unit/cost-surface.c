@@ -117,6 +117,55 @@ test_single(void)
     g_assert_cmpfloat(cost_surface_leave_one_out(s, 10), ==, 0);
 }
 
+/* The slow twin: the same points without one. */
+static void
+test_makeup(void)
+{
+    double points[200][COST_SURFACE_AXES] = {{0}};
+    g_autoptr(CostSurface) s = cost_surface_new();
+    for (int i = 0; i < 200; i++) {
+        for (int axis = 0; axis < 4; axis++)
+            points[i][axis] = g_test_rand_double_range(0, 6);
+        cost_surface_add(s, points[i], wavy(points[i]));
+    }
+    cost_surface_build(s);
+    for (guint out = 0; out < 40; out++) {
+        g_autoptr(CostSurface) others = cost_surface_new();
+        for (guint i = 0; i < 200; i++)
+            if (i != out)
+                cost_surface_add(others, points[i], wavy(points[i]));
+        cost_surface_build(others);
+        guint ids[COST_SURFACE_NEIGHBOURS];
+        double weights[COST_SURFACE_NEIGHBOURS], sum = 0, y = 0, low = HUGE_VAL, high = -HUGE_VAL;
+        guint n = cost_surface_makeup(s, out, ids, weights);
+        g_assert_cmpuint(n, ==, COST_SURFACE_NEIGHBOURS);
+        for (guint i = 0; i < n; i++) {
+            g_assert_cmpuint(ids[i], !=, out);
+            double of = wavy(points[ids[i]]);
+            sum += weights[i];
+            y += weights[i] * of;
+            low = MIN(low, of);
+            high = MAX(high, of);
+        }
+        g_assert_cmpfloat_with_epsilon(sum, 1, 1e-9);
+        CostEstimate twin = cost_surface_at(others, points[out]);
+        if (twin.outside <= 0)
+            g_assert_cmpfloat_with_epsilon(CLAMP(y, low, high), twin.y, 1e-9);
+    }
+}
+
+/* Lowered by a constant, a surface is lower by that everywhere. */
+static void
+test_lower(void)
+{
+    g_autoptr(CostSurface) s = grid(wavy), t = grid(wavy);
+    double less[512], x[COST_SURFACE_AXES] = {3.2, 4.4, 2.7};
+    for (guint i = 0; i < G_N_ELEMENTS(less); i++)
+        less[i] = 0.25;
+    cost_surface_lower(t, less);
+    g_assert_cmpfloat_with_epsilon(cost_surface_at(t, x).y, cost_surface_at(s, x).y - 0.25, 1e-9);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -126,5 +175,7 @@ main(int argc, char **argv)
     g_test_add_func("/cost/surface/stays-flat-outside", test_outside);
     g_test_add_func("/cost/surface/order-of-points-does-not-matter", test_order);
     g_test_add_func("/cost/surface/one-point-is-everywhere", test_single);
+    g_test_add_func("/cost/surface/says-what-makes-up-an-estimate", test_makeup);
+    g_test_add_func("/cost/surface/is-lowered", test_lower);
     return g_test_run();
 }
