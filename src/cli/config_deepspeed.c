@@ -49,6 +49,8 @@ read_dtype(CliConfig *c, GError **error)
         cli_config_say(c, name, "dtype", "bf16");
     else
         cli_config_say(c, NULL, "dtype", "fp32");
+    if (!fp16 && !bf16 && !open)
+        cli_config_warn_of_fp32(c);
     return TRUE;
 }
 

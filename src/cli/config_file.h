@@ -157,6 +157,8 @@ gboolean cli_config_read_zero(CliConfig *c, gint64 *ret_stage,
 gboolean cli_config_read_batch(CliConfig *c, gint64 tp, gint64 pp, gint64 cp,
                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
 gboolean cli_config_read_optimizer(CliConfig *c, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Neither fp16 nor bf16 is enabled. */
+void cli_config_warn_of_fp32(CliConfig *c);
 /* The norm; `fallback` where the file says nothing. */
 gboolean cli_config_read_clip(CliConfig *c, const char *path, double fallback,
                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

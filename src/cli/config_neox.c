@@ -54,7 +54,7 @@ static const CliConfigKey keys[] = {
 
 /* What decides the family: GPT-NeoX's own layer, or Megatron's in all its forms. */
 typedef struct {
-    gboolean rms, rotary, gated, parallel, attention_bias, mlp_bias;
+    gboolean rms, rotary, gated, llama, parallel, attention_bias, mlp_bias;
     gint64 heads, kv_heads;
 } Layer;
 
@@ -80,8 +80,9 @@ read_words(CliConfig *c, Layer *l, GError **error)
     l->rms = strcmp(norm, "rms") == 0;
     l->rotary = strcmp(position, "rotary") == 0;
     l->gated = strcmp(activation, "gated") == 0 || strcmp(mlp, "gated") == 0;
-    gboolean llama = strcmp(mlp, "gated") == 0;
-    l->attention_bias = l->mlp_bias = !llama;
+    l->llama = strcmp(mlp, "gated") == 0; /* it has no biases */
+    l->attention_bias = TRUE;
+    l->mlp_bias = !l->llama;
     return cli_config_flag(c, "gpt_j_residual", &l->parallel, error) &&
            cli_config_flag(c, "use_bias_in_attn_linear", &l->attention_bias, error) &&
            cli_config_flag(c, "use_bias_in_mlp", &l->mlp_bias, error);
@@ -98,7 +99,7 @@ read_sizes(CliConfig *c, Layer *l, gboolean neox, GError **error)
                  {"hidden_size", "hidden_size", "n_embd", TRUE},
                  {"num_attention_heads", "num_attention_heads", "n_head", TRUE},
                  {"max_position_embeddings", "max_position_embeddings", "n_positions", TRUE},
-                 {"intermediate_size", "intermediate_size", "n_inner", l->gated}};
+                 {"intermediate_size", "intermediate_size", "n_inner", l->gated && !l->llama}};
     for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
         gint64 value = 0;
         if (!cli_config_count(c, sizes[i].path, 1, &value, error))
@@ -115,6 +116,8 @@ read_sizes(CliConfig *c, Layer *l, gboolean neox, GError **error)
         return FALSE;
     if (inner == 0 && neox)
         cli_config_model_count(c, "intermediate_size", 4 * hidden);
+    if (inner == 0 && l->llama) /* two thirds of 4 h, rounded up to 256 */
+        cli_config_model_count(c, "n_inner", (8 * hidden / 3 + 255) / 256 * 256);
     return TRUE;
 }
 
@@ -153,6 +156,17 @@ read_dropout(CliConfig *c, gboolean neox, GError **error)
     return TRUE;
 }
 
+/* The key by which the two parts of a layer differ in their biases. */
+static const char *
+deciding_bias(const CliConfig *c)
+{
+    static const char *const keys_of_it[] = {"use_bias_in_attn_linear", "use_bias_in_mlp"};
+    for (guint i = 0; i < G_N_ELEMENTS(keys_of_it); i++)
+        if (cli_config_find(c, keys_of_it[i]) != NULL)
+            return keys_of_it[i];
+    return "mlp_type";
+}
+
 static void
 say_layer(CliConfig *c, const Layer *l, gboolean neox)
 {
@@ -170,7 +184,7 @@ say_layer(CliConfig *c, const Layer *l, gboolean neox)
         cli_config_model_count(c, "num_key_value_heads", l->kv_heads);
     if (l->mlp_bias != l->attention_bias)
         cli_config_warn(
-            c, l->mlp_bias ? "use_bias_in_attn_linear" : "use_bias_in_mlp",
+            c, deciding_bias(c),
             "not modelled: biases are in both parts of a layer or in none, here in none");
     if (l->parallel)
         cli_config_warn(c, "gpt_j_residual",
@@ -217,6 +231,8 @@ read_dtype(CliConfig *c, GError **error)
         path = bf16 ? "bf16.enabled" : fp16 ? "fp16.enabled" : NULL;
         dtype = bf16 ? "bf16" : fp16 ? type : "fp32";
     }
+    if (path == NULL)
+        cli_config_warn_of_fp32(c);
     cli_config_say(c, path, "dtype", dtype);
     return TRUE;
 }

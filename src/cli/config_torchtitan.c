@@ -20,6 +20,7 @@ static const CliConfigKey keys[] = {
     CLI_READ("training.max_norm"),
     CLI_READ("training.mixed_precision_param"),
     CLI_READ("training.enable_cpu_offload"),
+    CLI_READ("training.compile"),
     CLI_UNSAID("training.dtype", "float32", "weights and states are kept in fp32"),
     CLI_UNSAID("training.mixed_precision_reduce", "float32",
                "gradients are reduced in the type of --grad-dtype"),
@@ -199,9 +200,10 @@ read_kernels(CliConfig *c, gint64 tp, GError **error)
     static const char *const names[] = {"AdamW", "Adam", "Muon", NULL};
     static const char *const optimizers[] = {"adam", "adam", "muon", NULL};
     const char *optimizer = "adam";
-    gboolean compiled = FALSE, async = FALSE, offload = FALSE;
+    gboolean compiled = FALSE, older = FALSE, async = FALSE, offload = FALSE;
     if (!cli_config_word(c, "optimizer.name", names, optimizers, &optimizer, error) ||
         !cli_config_flag(c, "compile.enable", &compiled, error) ||
+        !cli_config_flag(c, "training.compile", &older, error) ||
         !cli_config_flag(c, P "enable_async_tensor_parallel", &async, error) ||
         !cli_config_flag(c, "training.enable_cpu_offload", &offload, error) ||
         !cli_config_read_clip(c, "training.max_norm", 1, error))
@@ -211,6 +213,7 @@ read_kernels(CliConfig *c, gint64 tp, GError **error)
         cli_config_find(c, "compile.components") == NULL || holds(c, "compile.components", "loss");
     if (compiled && loss)
         cli_config_say_flag(c, "compile.components", "fused-loss", TRUE);
+    compiled |= older; /* of which only the layers are compiled */
     if (async && tp > 1)
         cli_config_say_flag(c, P "enable_async_tensor_parallel", "tp-comm-overlap", compiled);
     if (async && tp > 1 && !compiled)

@@ -193,3 +193,10 @@ cli_config_read_clip(CliConfig *c, const char *path, double fallback, GError **e
         cli_config_say(c, path, "clip", g_ascii_formatd(text, sizeof text, "%.15g", norm));
     return TRUE;
 }
+
+void
+cli_config_warn_of_fp32(CliConfig *c)
+{
+    if (!cli_config_is_typed(c, "dtype"))
+        cli_config_warn(c, NULL, "enables neither fp16 nor bf16: fp32 is taken; write --dtype");
+}

@@ -94,9 +94,10 @@ check_refusals(const ConfSyntax *syntax, const Refusal *cases, guint n)
     }
 }
 
-#define NEOX                                                                                       \
+#define NEOX_BARE                                                                                  \
     "num_layers: 2\nhidden_size: 64\nnum_attention_heads: 4\nmax_position_embeddings: 128\n"       \
     "padded_vocab_size: 512\n"
+#define NEOX NEOX_BARE "fp16: {enabled: true}\n"
 #define LLAMA "[model]\nflavor = '8B'\n[training]\nlocal_batch_size = 6\n"
 
 static void
@@ -104,13 +105,14 @@ test_neox(void)
 {
     static const Case cases[] = {
         {"--gpus 8", NEOX "pipe_parallel_size: 0\n",
-         "--framework deepspeed --tp 1 --pp 1 --no-sequence-parallel --zero 0 --dtype fp32 --clip 1 "
+         "--framework deepspeed --tp 1 --pp 1 --no-sequence-parallel --zero 0 --dtype fp16 --clip 1 "
          "--attention unfused --recompute none",
          NULL},
         {"--gpus 8", NEOX "pipe_parallel_size: 1\n",
          "--pp 1 --deepspeed-pipeline --schedule 1f1b --no-sequence-parallel", NULL},
-        {"--gpus 8", NEOX "precision: bfloat16\nfp16: {enabled: true}\n", "--dtype bf16", NULL},
-        {"--gpus 8", NEOX "fp16: {enabled: true, type: bfloat16}\n", "--dtype bf16", NULL},
+        {"--gpus 8", NEOX_BARE "precision: bfloat16\nfp16: {enabled: true}\n", "--dtype bf16",
+         NULL},
+        {"--gpus 8", NEOX_BARE "fp16: {enabled: true, type: bfloat16}\n", "--dtype bf16", NULL},
         {"--gpus 8", NEOX "attention_config: [[[flash], 2]]\n", "--attention flash", NULL},
         {"--gpus 8", NEOX "train_batch_size: 64\ngradient_accumulation_steps: 4\n",
          "--microbatches 4 --global-batch-size 64 --micro-batch-size 2", NULL},
@@ -119,12 +121,19 @@ test_neox(void)
         {"--gpus 8", NEOX "train-micro-batch-size-per-gpu: 3\n", "--micro-batch-size 3", NULL},
         {"--gpus 8", NEOX "use_bnb_optimizer: true\n", "--optimizer adam-8bit", NULL},
         {"--gpus 8", NEOX "optimizer: {type: Lion}\n", "--zero 0",
-         "f:6: optimizer.type: 'Lion' is not modelled: adam is taken; write --optimizer"},
+         "f:7: optimizer.type: 'Lion' is not modelled: adam is taken; write --optimizer"},
         {"--gpus 8", NEOX "gpt_j_residual: true\n", "--tp 1", "attention and MLP run one after"},
+        {"--gpus 8", NEOX "mlp_type: llama\nuse_bias_in_attn_linear: false\nnorm: rmsnorm\n",
+         "--tp 1", NULL},
+        {"--gpus 8", NEOX "mlp_type: llama\n", "--tp 1",
+         "f:7: mlp_type: not modelled: biases are in both parts of a layer or in none"},
+        {"--gpus 8", NEOX_BARE, "--dtype fp32",
+         "f: enables neither fp16 nor bf16: fp32 is taken; write --dtype"},
+        {"--gpus 8 --dtype bf16", NEOX_BARE, "--tp 1", NULL},
         {"", NEOX, "--tp 1", "f: says no number of GPUs; --dp 1 is taken; write --gpus"},
         {"--gpus 8", NEOX "num_layer: 3\n", "--tp 1", NULL}, /* num_layers is there */
         {"--gpus 8", NEOX "seq_lenght: 64\n", "--tp 1",
-         "f:6: seq_lenght: not a key that is read; did you mean 'seq_length'?"},
+         "f:7: seq_lenght: not a key that is read; did you mean 'seq_length'?"},
         {"--gpus 8", NEOX "eval_iters: 1\ntrain_iters: 2\nwarmup: 0.1\nsave: x\n", "--tp 1", NULL},
     };
     check(&conf_yaml_syntax, cases, G_N_ELEMENTS(cases));
@@ -132,27 +141,27 @@ test_neox(void)
         {"--gpus 8", "num_layers: 2\nhidden_size: 64\n",
          "f: has no num_attention_heads; write it, or --model"},
         {"--gpus 8", NEOX "model_parallel_size: two\n",
-         "f:6: model_parallel_size: expected a whole number from 1, got \"two\""},
+         "f:7: model_parallel_size: expected a whole number from 1, got \"two\""},
         {"--gpus 8", NEOX "model_parallel_size: 1.5\n",
-         "f:6: model_parallel_size: expected a whole number from 1, got 1.5"},
+         "f:7: model_parallel_size: expected a whole number from 1, got 1.5"},
         {"--gpus 8", NEOX "norm: scalenorm\n",
-         "f:6: norm: 'scalenorm' is not known; did you mean 'layernorm'?; write one of layernorm, "
+         "f:7: norm: 'scalenorm' is not known; did you mean 'layernorm'?; write one of layernorm, "
          "rmsnorm, te_layernorm, te_rmsnorm"},
         {"--gpus 8", NEOX "attention_config: [[[local, global], 1]]\n",
-         "f:6: attention_config: attention that is not flash, or global, in every layer is not "
+         "f:7: attention_config: attention that is not flash, or global, in every layer is not "
          "modelled; write [[[\"flash\"], \"all\"]]"},
         {"--gpus 8", NEOX "train_batch_size: 12\n",
-         "f:6: train_batch_size: 12 sequences are not a multiple of 1 steps x 8 replicas; write "
+         "f:7: train_batch_size: 12 sequences are not a multiple of 1 steps x 8 replicas; write "
          "--micro-batch-size, or other --gpus"},
         {"", NEOX "train_batch_size: 12\n",
-         "f:6: train_batch_size: the microbatch follows from it and the number of replicas, which "
+         "f:7: train_batch_size: the microbatch follows from it and the number of replicas, which "
          "is not known; write --gpus or --micro-batch-size"},
         {"--gpus 8", NEOX "zero_optimization: {stage: 4}\n",
-         "f:6: zero_optimization.stage: there is no stage 4; write 0, 1, 2 or 3"},
+         "f:7: zero_optimization.stage: there is no stage 4; write 0, 1, 2 or 3"},
         {"--gpus 8", NEOX "zero_optimization: 1\n",
-         "f:6: zero_optimization: expected keys and values, got 1"},
+         "f:7: zero_optimization: expected keys and values, got 1"},
         {"--gpus 8", NEOX "moe_num_experts: 4\n",
-         "f:6: moe_num_experts: GPT-NeoX's experts are not read; write --model with a config.json "
+         "f:7: moe_num_experts: GPT-NeoX's experts are not read; write --model with a config.json "
          "that has them"},
         {"--gpus 8", "a: 1\n",
          "f: is no configuration in YAML of GPT-NeoX (with one of pipe_parallel_size, "
@@ -167,34 +176,35 @@ test_deepspeed(void)
 {
     static const Case cases[] = {
         {"--gpus 8 --model gpt2-xl", "{\"zero_optimization\": {}}",
-         "--framework deepspeed --zero 0 --dtype fp32 --clip 0", NULL},
+         "--framework deepspeed --zero 0 --dtype fp32 --clip 0",
+         "f: enables neither fp16 nor bf16: fp32 is taken; write --dtype"},
         {"--gpus 8 --model gpt2-xl", "{\"fp16\": {\"enabled\": true}}", "--dtype fp16", NULL},
         {"--gpus 8 --model gpt2-xl",
          "{\"bf16\": {\"enabled\": \"auto\"}, \"fp16\": {\"enabled\": \"auto\"}}", "--dtype bf16",
          "f:1: bf16.enabled: 'auto' is given elsewhere: bf16 is taken; write --dtype"},
         {"--gpus 8 --model gpt2-xl --dtype fp16 --clip 1",
          "{\"bf16\": {\"enabled\": \"auto\"}, \"gradient_clipping\": \"auto\"}", "--zero 0", NULL},
-        {"--gpus 8 --model gpt2-xl",
+        {"--gpus 8 --dtype bf16 --model gpt2-xl",
          "{\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}, "
          "\"offload_optimizer\": {\"device\": \"nvme\"}, \"stage3_max_live_parameters\": 0}}",
          "--zero 3 --offload-optimizer nvme --offload-params cpu --live-elements 1", NULL},
-        {"--gpus 8 --model gpt2-xl",
+        {"--gpus 8 --dtype bf16 --model gpt2-xl",
          "{\"zero_optimization\": {\"stage\": 2, \"cpu_offload\": true}}",
          "--zero 2 --offload-optimizer cpu", NULL},
-        {"--gpus 8 --model gpt2-xl",
+        {"--gpus 8 --dtype bf16 --model gpt2-xl",
          "{\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e14, "
          "\"stage3_prefetch_bucket_size\": 1e7}}",
          "--prefetch-elements 10000000", NULL},
-        {"--gpus 8 --model gpt2-xl",
+        {"--gpus 8 --dtype bf16 --model gpt2-xl",
          "{\"zero_optimization\": {\"stage\": 3, \"zero_quantized_weights\": true}}", "--zero 3",
          "f:1: zero_optimization.zero_quantized_weights: not modelled: weights are gathered in 16"},
         {"--gpus 8 --model gpt2-xl", "{\"zero_optimization\": {\"stge\": 3}}", "--zero 0",
          "f:1: zero_optimization.stge: not a key that is read; did you mean 'stage'?"},
         {"--gpus 8", "{\"zero_optimization\": {}}", "--zero 0",
          "f: knows no model; gpt3-175b is taken; write --model"},
-        {"--gpus 16 --tp 2 --model gpt2-xl", "{\"train_batch_size\": 32}",
+        {"--gpus 16 --tp 2 --dtype bf16 --model gpt2-xl", "{\"train_batch_size\": 32}",
          "--global-batch-size 32 --micro-batch-size 4", NULL},
-        {"--gpus 8 --model gpt2-xl",
+        {"--gpus 8 --dtype bf16 --model gpt2-xl",
          "{\"train_batch_size\": 4, \"data_types\": {\"grad_accum_dtype\": \"fp32\"}, "
          "\"tensor_parallel\": {\"autotp_size\": 2}}",
          "--grad-dtype fp32 --clip 0 --tp 2", NULL},
@@ -388,9 +398,9 @@ test_typed(void)
         {"--gpus 8 --tp 2 --recompute none",
          NEOX "model_parallel_size: 4\n"
               "checkpoint_activations: true\n",
-         "--pp 1 --no-sequence-parallel --zero 0 --dtype fp32 --clip 1 --attention unfused", NULL},
+         "--pp 1 --no-sequence-parallel --zero 0 --dtype fp16 --clip 1 --attention unfused", NULL},
         {"--gpus 8 --fsdp", NEOX "zero_optimization: {stage: 1}\n",
-         "--tp 1 --pp 1 --no-sequence-parallel --dtype fp32", NULL},
+         "--tp 1 --pp 1 --no-sequence-parallel --dtype fp16", NULL},
         {"--gpus 8 --sequence-parallel", NEOX, "--pp 1 --zero 0", NULL},
         {"--gpus 8 --global-batch-size 64",
          NEOX "train_micro_batch_size_per_gpu: 4\n"
@@ -410,6 +420,25 @@ test_typed(void)
     g_assert_nonnull(strstr(in->config_model, "\"n_layer\":2"));
 }
 
+/* GPT-NeoX's Llama: an MLP of two thirds of 4 h, rounded up to 256; 8 x 64 / 3 = 170. */
+static void
+test_model(void)
+{
+    g_autoptr(CliInputs) in = typed("--gpus 8");
+    g_autoptr(ConfDocument) d =
+        document(&conf_yaml_syntax, NEOX "pos-emb: rotary\nmlp_type: llama\nnorm: rmsnorm\n"
+                                         "use-bias-in-attn-linear: false\nno-weight-tying: true\n");
+    g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
+    g_assert_true(cli_config_put(in, &system_of_8, d, warnings, NULL));
+    g_assert_cmpuint(warnings->len, ==, 0);
+    g_autoptr(LlmShape) shape = llm_shape_parse("m", in->config_model, NULL);
+    g_assert_nonnull(shape);
+    g_assert_cmpint(shape->ffn, ==, 256);
+    g_assert_true(shape->gated && shape->norm == LLM_NORM_RMS);
+    g_assert_true(shape->position == LLM_POSITION_ROPE);
+    g_assert_false(shape->qkv_bias || shape->mlp_bias || shape->tied || shape->dropout);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -423,5 +452,6 @@ main(int argc, char **argv)
     g_test_add_func("/cli/config/torchtitan-kernels-and-batch", test_torchtitan_kernels);
     g_test_add_func("/cli/config/torchtitan-refusals", test_torchtitan_refusals);
     g_test_add_func("/cli/config/what-is-typed-wins", test_typed);
+    g_test_add_func("/cli/config/a-llama-of-gpt-neox", test_model);
     return g_test_run();
 }
