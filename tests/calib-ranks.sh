@@ -148,10 +148,17 @@ if ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null; then
     echo "ok 9 - below mpirun # SKIP mpirun or mpicc is not installed"
     exit
 fi
-rm -rf out
-log=$(build mpi MPI=1 2>&1 && mpirun --allow-run-as-root --oversubscribe -np 4 mpi/dtsim-calibrate \
-    --budget 15s -o out --only collective 2>&1)
-status=$?
+below_mpirun() {
+    rm -rf out
+    log=$(mpirun --allow-run-as-root --oversubscribe -np 4 mpi/dtsim-calibrate --budget $budget -o out \
+        --only collective 2>&1)
+    status=$?
+}
+if log=$(build mpi MPI=1 2>&1); then
+    until_enough has_groups below_mpirun
+else
+    status=build
+fi
 check 9 "below mpirun; an MPI that does not find the others is no run" "$(
     [ "$status" = 0 ] || { echo "status $status"; tail -n 3 <<<"$log"; }
     table_is_right
