@@ -137,6 +137,11 @@ test_neox(void)
         {"--gpus 8", NEOX "eval_iters: 1\ntrain_iters: 2\nwarmup: 0.1\nsave: x\n", "--tp 1", NULL},
     };
     check(&conf_yaml_syntax, cases, G_N_ELEMENTS(cases));
+}
+
+static void
+test_neox_refusals(void)
+{
     static const Refusal refusals[] = {
         {"--gpus 8", "num_layers: 2\nhidden_size: 64\n",
          "f: has no num_attention_heads; write it, or --model"},
@@ -445,6 +450,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_summary("configuration files of frameworks become options of this program");
     g_test_add_func("/cli/config/gpt-neox", test_neox);
+    g_test_add_func("/cli/config/gpt-neox-refusals", test_neox_refusals);
     g_test_add_func("/cli/config/deepspeed", test_deepspeed);
     g_test_add_func("/cli/config/nanotron", test_nanotron);
     g_test_add_func("/cli/config/torchtitan-degrees", test_torchtitan_degrees);
