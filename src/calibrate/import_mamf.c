@@ -164,11 +164,13 @@ calibrate_import_mamf(CalibrateImport *import, const char *name, const char *tex
     guint rows = 0;
     if (!calibrate_import_gpu(import, name, device, error))
         return FALSE;
-    if (dtype == NULL) {
+    if (dtype == NULL && strstr(text, "TFLOPS") != NULL) {
         g_set_error(error, CALIBRATE_ERROR, CALIBRATE_ERROR_EMPTY,
                     "%s: does not say what dtype was multiplied; write --dtype bf16", name);
         return FALSE;
     }
+    if (dtype == NULL)
+        dtype = ""; /* there is no line that it is of */
     if (!add_lines(import, name, text, dtype, TRUE, &rows, error) ||
         (rows == 0 && !add_lines(import, name, text, dtype, FALSE, &rows, error)))
         return FALSE;

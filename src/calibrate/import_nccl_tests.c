@@ -34,7 +34,8 @@ find_op(const CalibrateImport *import, const char *path, const NetTestsTable *t,
         *ret_op = (NetOp)i;
     }
     if (n == 0)
-        return g_strdup_printf("%s:%u: is of %s, which is not modelled", path, t->line,
+        return g_strdup_printf("%s:%u: is of %s, which is not modelled; leave it out", path,
+                               t->line,
                                t->name != NULL ? t->name : "a reduction or gather to one root");
     if (n == 1)
         return NULL;

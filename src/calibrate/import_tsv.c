@@ -107,6 +107,15 @@ find_table(const ConfTable *t, CalibrateTableId *ret, GError **error)
             return TRUE;
         }
     }
+    const char *header = conf_table_column_name(t, 0);
+    if (conf_table_n_columns(t) == 1 && strpbrk(header, ",; \t\r") != NULL) {
+        g_set_error(
+            error, CALIBRATE_ERROR, CALIBRATE_ERROR_KIND,
+            "%s: its header is one column, '%s'; separate columns by tabs, or by commas in a "
+            "file whose name ends in .csv",
+            conf_table_name(t), header);
+        return FALSE;
+    }
     g_set_error(
         error, CALIBRATE_ERROR, CALIBRATE_ERROR_KIND,
         "%s: has the columns of no table; write those of gemm (dtype m n k batch time_us), "
@@ -143,6 +152,29 @@ alias(const char *text)
     return text;
 }
 
+/* What says the same of the whole file; NULL: nothing does. */
+static const char *
+option_of(const CalibrateColumn *c)
+{
+    return strcmp(c->name, "dtype") == 0   ? "--dtype bf16"
+           : strcmp(c->name, "nodes") == 0 ? "--nodes N"
+                                           : NULL;
+}
+
+static void
+complain_of_no_column(const ConfTable *t, const CalibrateColumn *c, GError **error)
+{
+    guint column;
+    if (option_of(c) != NULL) {
+        g_set_error(error, CALIBRATE_ERROR, CALIBRATE_ERROR_VALUE,
+                    "%s: no column %s; write one, or %s", conf_table_name(t), c->name,
+                    option_of(c));
+        return;
+    }
+    gboolean found = conf_table_need_column(t, c->name, &column, error);
+    g_assert(!found);
+}
+
 /* What stands for a key that the file has no column of; NULL: nothing does. */
 static const char *
 otherwise_of(const CalibrateImport *import, const CalibrateColumn *c, char cell[24])
@@ -164,9 +196,8 @@ read_key(const CalibrateImport *import, const ConfTable *t, guint row, const Cal
     char told[24];
     if (place->column < 0) {
         const char *otherwise = otherwise_of(import, c, told);
-        guint column;
-        if (otherwise == NULL && !conf_table_need_column(t, c->name, &column, error))
-            return NULL;
+        if (otherwise == NULL)
+            complain_of_no_column(t, c, error);
         return g_strdup(otherwise);
     }
     guint column = (guint)place->column;
@@ -210,7 +241,7 @@ read_time(const ConfTable *t, guint row, const CalibrateColumn *c, const Place *
     if (*ret >= 0.001 && *ret < 1e12)
         return TRUE;
     conf_table_complain(t, row, (guint)place->column, error,
-                        "'%s' is no time; write one of at least a nanosecond", text);
+                        "'%s' is no time; write one from a nanosecond to a million seconds", text);
     return FALSE;
 }
 
@@ -219,13 +250,12 @@ static gboolean
 check_group(const ConfTable *t, guint row, const Place *places, char *const *keys, GError **error)
 {
     gint64 ranks = g_ascii_strtoll(keys[2], NULL, 10), nodes = g_ascii_strtoll(keys[3], NULL, 10);
-    if (ranks >= 2 && ranks <= 1 << 20 && nodes <= ranks)
+    if (ranks >= 2 && ranks <= 1 << 20 && ranks % nodes == 0)
         return TRUE;
     conf_table_complain(
         t, row, (guint)places[2].column, error,
-        "%s ranks on %s nodes are no group; write 2 ranks or more, and no more nodes "
-        "than ranks",
-        keys[2], keys[3]);
+        "%s ranks on %s nodes are no group; write 2 ranks or more, as many on each node", keys[2],
+        keys[3]);
     return FALSE;
 }
 

@@ -10,6 +10,7 @@
 #include "conf/complaint.h"
 #include "conf/table.h"
 
+#include <errno.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -272,10 +273,28 @@ make_table(const char *path, CalibrateTableId id, const CalibrateImport *import,
     return calibrate_merge_text(path, text, id, import, wish, ret, error);
 }
 
+static gboolean
+make_directory(const char *directory, GError **error)
+{
+    if (g_mkdir_with_parents(directory, 0777) == 0)
+        return TRUE;
+    int reason = errno;
+    if (*directory == '\0')
+        g_set_error_literal(error, CONF_ERROR, CONF_ERROR_IO,
+                            "-o: is empty; write the folder of a system");
+    else if (g_file_test(directory, G_FILE_TEST_IS_REGULAR))
+        g_set_error(error, CONF_ERROR, CONF_ERROR_IO,
+                    "%s: is a file; write -o and the folder of a system", directory);
+    else
+        g_set_error(error, CONF_ERROR, CONF_ERROR_IO,
+                    "%s: cannot be made a folder: %s; write -o and another", directory,
+                    g_strerror(reason));
+    return FALSE;
+}
+
 gboolean
-calibrate_merge(const char *directory, const CalibrateImport *import,
-                const CalibrateMergeWish *wish, CalibrateMerged ret[CALIBRATE_N_TABLES],
-                GError **error)
+calibrate_merge(const char *directory, CalibrateImport *import, const CalibrateMergeWish *wish,
+                CalibrateMerged ret[CALIBRATE_N_TABLES], GError **error)
 {
     g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
     if (!check_system(directory, import, error))
@@ -290,10 +309,8 @@ calibrate_merge(const char *directory, const CalibrateImport *import,
             return FALSE;
         g_ptr_array_add(texts, text);
     }
-    if (g_mkdir_with_parents(directory, 0777) != 0) {
-        g_set_error(error, CONF_ERROR, CONF_ERROR_IO, "%s: cannot be made a directory", directory);
+    if (!make_directory(directory, error))
         return FALSE;
-    }
     for (guint id = 0; id < CALIBRATE_N_TABLES; id++) {
         g_autofree char *file = g_strconcat(calibrate_table(id)->name, ".tsv", NULL);
         g_autofree char *path = g_build_filename(directory, file, NULL);
@@ -301,5 +318,11 @@ calibrate_merge(const char *directory, const CalibrateImport *import,
             !conf_write_text(path, texts->pdata[id], -1, error))
             return FALSE;
     }
+    if (!cluster_shipped_is_folder(directory))
+        calibrate_import_note(
+            import,
+            "%s: has no system.conf yet; copy that of a shipped machine, or write "
+            "dtsim topology FILE -o %s/system.conf",
+            directory, directory);
     return TRUE;
 }

@@ -15,8 +15,9 @@ typedef struct {
 } CalibrateMerged;
 
 /* All tables are made before the first is written; each is replaced as a whole. New rows come after those that are
- * there; lines of others stay as they are. The GPU of the directory must be the import's. `ret`: one a table. */
-gboolean calibrate_merge(const char *directory, const CalibrateImport *import,
+ * there; lines of others stay as they are. The GPU of the directory must be the import's; a note says if it has no
+ * system.conf. `ret`: one a table. */
+gboolean calibrate_merge(const char *directory, CalibrateImport *import,
                          const CalibrateMergeWish *wish, CalibrateMerged ret[CALIBRATE_N_TABLES],
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The text of one table with the import's rows; `text` NULL: there is no file yet. Caller frees. */

@@ -241,6 +241,9 @@ test_complaints(void)
     } cases[] = {
         {read_mamf, "1 | 2.0 TFLOPS @ 8x8x8\n",
          "m.txt: does not say what dtype was multiplied; write --dtype bf16"},
+        {read_mamf, "",
+         "m.txt: no line like '12 | 674.3 TFLOPS @ 4096x4096x4096'; "
+         "write what mamf-finder printed"},
         {read_mamf, "torch.bfloat16\n",
          "m.txt: no line like '12 | 674.3 TFLOPS @ 4096x4096x4096'; "
          "write what mamf-finder printed"},
@@ -254,15 +257,27 @@ test_complaints(void)
          "fp16, bf16, fp8"},
         {read_tsv, GEMM "bf16\t1\t2\t3\t-\n", "t.tsv:2: column time_us: '-' is not a number"},
         {read_tsv, GEMM "bf16\t1\t2\t3\t-5\n",
-         "t.tsv:2: column time_us: '-5' is no time; write one of at least a nanosecond"},
+         "t.tsv:2: column time_us: '-5' is no time; write one from a nanosecond to a million seconds"},
         {read_tsv, GEMM, "t.tsv: has a header, but no rows; write one a measurement"},
         {read_tsv, "dtype\tm\tn\tk\ttime\nbf16\t1\t2\t3\t5\n",
          "t.tsv: column time: has no unit; write ns, us, ms or s, as in time_us"},
         {read_tsv, "dtype\tm\tn\tk\ttime_MiB\nbf16\t1\t2\t3\t5\n",
          "t.tsv: column time_MiB: 'MiB' is no unit of it; write ns, us, ms or s, as in time_us"},
         {read_tsv, "op\tdtype\tranks\tnodes\tbytes\ttime_us\nall_reduce\tfp32\t1\t1\t8\t2\n",
-         "t.tsv:2: column ranks: 1 ranks on 1 nodes are no group; write 2 ranks or more, and no "
-         "more nodes than ranks"},
+         "t.tsv:2: column ranks: 1 ranks on 1 nodes are no group; write 2 ranks or more, as many "
+         "on each node"},
+        {read_tsv, "op\tdtype\tranks\tnodes\tbytes\ttime_us\nall_reduce\tfp32\t7\t2\t8\t2\n",
+         "t.tsv:2: column ranks: 7 ranks on 2 nodes are no group; write 2 ranks or more, as many "
+         "on each node"},
+        {read_tsv, "op\tdtype\tranks\tbytes\ttime_us\nall_reduce\tfp32\t8\t8\t2\n",
+         "t.tsv: no column nodes; write one, or --nodes N"},
+        {read_tsv, "m\tn\tk\ttime_us\n1\t2\t3\t5\n",
+         "t.tsv: no column dtype; write one, or --dtype bf16"},
+        {read_tsv, "dtype\tm\tn\tk\nbf16\t1\t2\t3\n",
+         "t.tsv: no column time_us; columns are dtype m n k"},
+        {read_tsv, "kernel bytes time_us\ncopy 8 2\n",
+         "t.tsv: its header is one column, 'kernel bytes time_us'; separate columns by tabs, or by "
+         "commas in a file whose name ends in .csv"},
         {read_tsv, "kernel\tsize_KiB\ttime_us\nadd\t0.0001\t2\n",
          "t.tsv:2: column size_KiB: '0.0001' is no whole number of bytes from 1"},
     };
