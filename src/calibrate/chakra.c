@@ -122,7 +122,7 @@ static gboolean
 is_given(const CalibrateChakraNode *n)
 {
     return n->type == CALIBRATE_CHAKRA_COMPUTE && !n->on_cpu && n->schema->len == 0 &&
-           n->shapes->len == 0 && n->stream < 0;
+           n->packed[CALIBRATE_CHAKRA_SHAPES].n == 0 && n->stream < 0;
 }
 
 static void
@@ -283,6 +283,7 @@ static gboolean
 emit_kernel(Reader *r, GError **error)
 {
     const CalibrateChakraNode *n = &r->node;
+    calibrate_chakra_node_unpack(&r->node);
     r->about->n_kernels++;
     r->about->n_begun += n->start_us > 0;
     count_stream(r->about, n->stream);
@@ -338,6 +339,7 @@ static void
 take_groups(Reader *r)
 {
     g_autoptr(GString) elements = g_string_new(NULL);
+    calibrate_chakra_node_unpack(&r->node);
     calibrate_chakra_elements(r->node.values->str, elements);
     g_string_truncate(elements, strcspn(elements->str, "\t"));
     if (elements->len > 0)

@@ -14,7 +14,7 @@ enum { /* of Node */
        NODE_INPUTS = 8,
        NODE_ATTR = 10
 };
-enum { IO_VALUES = 1, IO_SHAPES = 2, IO_TYPES = 3 };
+enum { IO_FIRST = 1 }; /* values, shapes, types: 1, 2, 3 of IOInfo */
 enum { ATTR_NAME = 1, ATTR_TEXT = 29 };
 
 const char *
@@ -65,6 +65,7 @@ begin(CalibrateChakraNode *n)
     n->start_us = n->duration_us = n->parent = 0;
     n->has_parent = n->on_cpu = FALSE;
     n->comm_type = n->bytes = n->stream = -1;
+    memset(n->packed, 0, sizeof n->packed);
 }
 
 /* Texts of others become text of ours: what is no printable character is a space. */
@@ -174,14 +175,22 @@ take_inputs(CalibrateMessage *message, const CalibrateField *f, CalibrateChakraN
     CalibrateMessage inner = calibrate_message(f->bytes, f->n_bytes);
     CalibrateField part;
     while (calibrate_message_next(&inner, &part)) {
-        GString *text = part.number == IO_VALUES   ? n->values
-                        : part.number == IO_SHAPES ? n->shapes
-                        : part.number == IO_TYPES  ? n->types
-                                                   : NULL;
-        if (text != NULL && part.type == CALIBRATE_WIRE_BYTES)
-            set_text(text, part.bytes, part.n_bytes);
+        guint index = part.number - IO_FIRST;
+        if (index >= CALIBRATE_CHAKRA_N_INPUTS || part.type != CALIBRATE_WIRE_BYTES)
+            continue;
+        n->packed[index].bytes = part.bytes;
+        n->packed[index].n = part.n_bytes;
     }
     return check_inner(message, &inner);
+}
+
+void
+calibrate_chakra_node_unpack(CalibrateChakraNode *n)
+{
+    GString *const texts[CALIBRATE_CHAKRA_N_INPUTS] = {n->values, n->shapes, n->types};
+    for (guint i = 0; i < CALIBRATE_CHAKRA_N_INPUTS; i++)
+        if (n->packed[i].bytes != NULL)
+            set_text(texts[i], n->packed[i].bytes, n->packed[i].n);
 }
 
 /* One by one as varints, or all of them packed into bytes. */

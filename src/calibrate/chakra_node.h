@@ -21,26 +21,42 @@ typedef enum {
 } CalibrateChakraType;
 const char *calibrate_chakra_type_name(CalibrateChakraType type);
 
+/* Texts of IOInfo, which stay packed. */
+enum {
+    CALIBRATE_CHAKRA_VALUES,
+    CALIBRATE_CHAKRA_SHAPES,
+    CALIBRATE_CHAKRA_TYPES,
+    CALIBRATE_CHAKRA_N_INPUTS
+};
+
 /* What is kept of one; texts are the node's own, until the next is read into it. */
 typedef struct {
     CalibrateChakraType type;
     guint64 start_us, duration_us; /* 0: it does not say */
     guint64 parent;                /* the first of its control dependencies */
     gboolean has_parent;
-    gboolean on_cpu;                  /* is_cpu_op: an op of the host */
-    gint64 comm_type, bytes;          /* comm_type, comm_size; -1: it does not say */
-    gint64 stream;                    /* -1: it does not say */
-    GString *name;                    /* of the kernel or op */
-    GString *schema;                  /* op_schema of the op that launched it */
-    GString *group;                   /* pg_name */
-    GString *values, *shapes, *types; /* of inputs, as Python prints lists */
+    gboolean on_cpu;         /* is_cpu_op: an op of the host */
+    gint64 comm_type, bytes; /* comm_type, comm_size; -1: it does not say */
+    gint64 stream;           /* -1: it does not say */
+    GString *name;           /* of the kernel or op */
+    GString *schema;         /* op_schema of the op that launched it */
+    GString *group;          /* pg_name */
+    GString *values, *shapes,
+        *types; /* of inputs, as Python prints lists, once they are unpacked */
+    struct {
+        const guint8 *bytes;
+        gsize n;
+    } packed[CALIBRATE_CHAKRA_N_INPUTS]; /* these in the message, in this order; bytes NULL: none */
 } CalibrateChakraNode;
 void calibrate_chakra_node_init(CalibrateChakraNode *node);
 void calibrate_chakra_node_clear(CalibrateChakraNode *node);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CalibrateChakraNode, calibrate_chakra_node_clear)
 
-/* FALSE: the message has a fault, and its `at` is where. */
+/* FALSE: the message has a fault, and its `at` is where. Inputs, which are long and mostly of no interest, stay packed. */
 gboolean calibrate_chakra_node_read(CalibrateMessage *message, CalibrateChakraNode *node);
+
+/* Inputs of a node that has just been read, while its message is there. */
+void calibrate_chakra_node_unpack(CalibrateChakraNode *node);
 
 /* A message of AttributeProto. */
 typedef struct {

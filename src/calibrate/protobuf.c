@@ -6,6 +6,7 @@
 CalibrateMessage
 calibrate_message(const guint8 *bytes, gsize n)
 {
+    bytes = bytes != NULL ? bytes : (const guint8 *)""; /* an empty array has none */
     return (CalibrateMessage){.begin = bytes, .at = bytes, .end = bytes + n};
 }
 
