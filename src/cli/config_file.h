@@ -66,9 +66,11 @@ void cli_config_prefix_error(const CliInputs *in, GError **error);
 
 /* NULL: absent, null, or "auto" where the format has that. */
 JsonNode *cli_config_find(const CliConfig *c, const char *path);
-/* *ret is left alone when the key is not there. The count may be written as 1e9. */
+/* *ret is left alone when the key is not there. A count, to CLI_MANY; and of elements, from 0 to 2^53, also as 1e9. */
 gboolean cli_config_count(const CliConfig *c, const char *path, gint64 least, gint64 *ret,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
+gboolean cli_config_elements(const CliConfig *c, const char *path, gint64 *ret,
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 gboolean cli_config_flag(const CliConfig *c, const char *path, gboolean *ret,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 gboolean cli_config_number(const CliConfig *c, const char *path, double *ret,

@@ -120,19 +120,34 @@ as_number(JsonNode *node, double *ret)
     return isfinite(*ret);
 }
 
-gboolean
-cli_config_count(const CliConfig *c, const char *path, gint64 least, gint64 *ret, GError **error)
+static gboolean
+read_whole(const CliConfig *c, const char *path, gint64 least, double most, gint64 *ret,
+           GError **error)
 {
     JsonNode *node = cli_config_find(c, path);
     double value;
     if (node == NULL)
         return TRUE;
     g_autofree char *wanted = g_strdup_printf("a whole number from %" G_GINT64_FORMAT, least);
-    if (!as_number(node, &value) || value != floor(value) || value < (double)least ||
-        value > 0x1p53)
+    if (!as_number(node, &value) || value != floor(value) || value < (double)least)
         return refuse_type(c, path, wanted, error);
+    g_autofree char *limit = g_strdup_printf("at most %.0f", most);
+    if (value > most)
+        return refuse_type(c, path, limit, error);
     *ret = (gint64)value;
     return TRUE;
+}
+
+gboolean
+cli_config_count(const CliConfig *c, const char *path, gint64 least, gint64 *ret, GError **error)
+{
+    return read_whole(c, path, least, CLI_MANY, ret, error);
+}
+
+gboolean
+cli_config_elements(const CliConfig *c, const char *path, gint64 *ret, GError **error)
+{
+    return read_whole(c, path, 0, 0x1p53, ret, error);
 }
 
 gboolean
@@ -156,7 +171,7 @@ cli_config_number(const CliConfig *c, const char *path, double *ret, GError **er
         return TRUE;
     if (!as_number(node, &value) || value < 0)
         return refuse_type(c, path, "a number of 0 or more", error);
-    *ret = value;
+    *ret = fabs(value); /* of -0 */
     return TRUE;
 }
 
@@ -214,11 +229,15 @@ cli_config_effective(const CliConfig *c, const char *option, gint64 of_file)
 gint64
 cli_config_replicas(const CliConfig *c, gint64 tp, gint64 pp, gint64 cp)
 {
-    gint64 model = cli_config_effective(c, "tp", tp) * cli_config_effective(c, "pp", pp) *
-                   cli_config_effective(c, "cp", cp);
+    tp = cli_config_effective(c, "tp", tp);
+    pp = cli_config_effective(c, "pp", pp);
+    cp = cli_config_effective(c, "cp", cp);
     if (cli_config_is_typed(c, "dp"))
         return cli_config_effective(c, "dp", 0);
-    return model > 0 && c->gpus % model == 0 ? c->gpus / model : 0;
+    double model = (double)tp * (double)pp * (double)cp;
+    if (!(model >= 1 && model <= PLAN_MAX_GPUS))
+        return 0;
+    return c->gpus % (tp * pp * cp) == 0 ? c->gpus / (tp * pp * cp) : 0;
 }
 
 /* --- the model ---------------------------------------------------------------------------------- */
@@ -299,7 +318,7 @@ read_key(CliConfig *c, const CliConfigKey *key, GError **error)
     char text[G_ASCII_DTOSTR_BUF_SIZE];
     switch (key->kind) {
     case CLI_KEY_COUNT:
-        if (!cli_config_count(c, key->path, 0, &count, error))
+        if (!cli_config_elements(c, key->path, &count, error))
             return FALSE;
         cli_config_say_count(c, key->path, key->option, count);
         return TRUE;

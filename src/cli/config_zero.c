@@ -37,7 +37,7 @@ static gboolean
 read_live(CliConfig *c, const char *path, GError **error)
 {
     gint64 live = -1;
-    if (!cli_config_count(c, path, 0, &live, error))
+    if (!cli_config_elements(c, path, &live, error))
         return FALSE;
     if (live >= 0)
         cli_config_say_count(c, path, "live-elements", MAX(live, 1));
@@ -51,7 +51,7 @@ read_stage_3(CliConfig *c, GError **error)
     const char *const live = ZERO "stage3_max_live_parameters";
     const char *const old_live = ZERO "max_live_parameters";
     if (!read_live(c, cli_config_find(c, live) != NULL ? live : old_live, error) ||
-        !cli_config_count(c, ZERO "sub_group_size", 0, &group, error))
+        !cli_config_elements(c, ZERO "sub_group_size", &group, error))
         return FALSE;
     const char *device = NULL;
     if (!cli_config_text(c, ZERO "offload_optimizer.device", &device, error))

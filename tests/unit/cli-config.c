@@ -149,6 +149,8 @@ test_neox_refusals(void)
          "f:7: model_parallel_size: expected a whole number from 1, got \"two\""},
         {"--gpus 8", NEOX "model_parallel_size: 1.5\n",
          "f:7: model_parallel_size: expected a whole number from 1, got 1.5"},
+        {"--gpus 8", NEOX "model_parallel_size: 3000000000\n",
+         "f:7: model_parallel_size: expected at most 2147483647, got 3000000000"},
         {"--gpus 8", NEOX "norm: scalenorm\n",
          "f:7: norm: 'scalenorm' is not known; did you mean 'layernorm'?; write one of layernorm, "
          "rmsnorm, te_layernorm, te_rmsnorm"},
