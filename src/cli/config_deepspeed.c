@@ -67,6 +67,32 @@ read_accumulation(CliConfig *c, GError **error)
     return TRUE;
 }
 
+/* Sizes that Hugging Face's Trainer fills in by the model's hidden size (transformers
+ * integrations/deepspeed.py, trainer_config_finalize). */
+static void
+fill_sizes(CliConfig *c, gint64 stage)
+{
+    const struct {
+        const char *path, *option;
+        gboolean of_stage_3;
+        double square, linear;
+    } sizes[] = {
+        {"zero_optimization.reduce_bucket_size", "bucket-size", FALSE, 1, 0},
+        {"zero_optimization.stage3_prefetch_bucket_size", "prefetch-elements", TRUE, 0.9, 0},
+        {"zero_optimization.stage3_param_persistence_threshold", "resident-elements", TRUE, 0, 10},
+    };
+    g_autoptr(LlmShape) shape = cli_config_shape(c, CLI_DEFAULT_MODEL);
+    for (guint i = 0; shape != NULL && i < G_N_ELEMENTS(sizes); i++) {
+        JsonNode *node = conf_document_find(c->document, sizes[i].path);
+        gboolean open = node != NULL && !JSON_NODE_HOLDS_NULL(node) &&
+                        cli_config_find(c, sizes[i].path) == NULL;
+        double h = (double)shape->hidden;
+        if (open && (stage == 3 || !sizes[i].of_stage_3))
+            cli_config_say_count(c, sizes[i].path, sizes[i].option,
+                                 (gint64)(sizes[i].square * h * h + sizes[i].linear * h));
+    }
+}
+
 static gboolean
 deepspeed_read(CliConfig *c, GError **error)
 {
@@ -77,6 +103,7 @@ deepspeed_read(CliConfig *c, GError **error)
         !cli_config_read_clip(c, "gradient_clipping", 0, error) ||
         !cli_config_count(c, "tensor_parallel.autotp_size", 0, &tp, error))
         return FALSE;
+    fill_sizes(c, stage);
     if (tp > 0)
         cli_config_say_count(c, "tensor_parallel.autotp_size", "tp", tp);
     if (c->in->model == NULL)

@@ -131,12 +131,11 @@ void cli_config_model_flag(CliConfig *c, const char *key, gboolean value);
         CLI_READ("zero_optimization.offload_param.device"),                                        \
         {"zero_optimization.offload_optimizer.ratio", CLI_KEY_NUMBER, "offload-fraction", NULL},   \
         {"zero_optimization.overlap_comm", CLI_KEY_FLAG, "overlap-grad-reduce", NULL},             \
-        {"zero_optimization.reduce_bucket_size", CLI_KEY_COUNT, "bucket-size",                     \
-         "DeepSpeed's 5e8 is taken; Hugging Face fills in hidden x hidden"},                       \
+        {"zero_optimization.reduce_bucket_size", CLI_KEY_COUNT, "bucket-size", NULL},              \
         {"zero_optimization.stage3_prefetch_bucket_size", CLI_KEY_COUNT, "prefetch-elements",      \
-         "DeepSpeed's 5e7 is taken; Hugging Face fills in 0.9 x hidden x hidden"},                 \
+         NULL},                                                                                    \
         {"zero_optimization.stage3_param_persistence_threshold", CLI_KEY_COUNT,                    \
-         "resident-elements", "DeepSpeed's 1e5 is taken; Hugging Face fills in 10 x hidden"},      \
+         "resident-elements", NULL},                                                               \
         {"zero_optimization.stage3_max_live_parameters", CLI_KEY_READ, "live-elements",            \
          "DeepSpeed's 1e9 is taken"},                                                              \
         CLI_READ("zero_optimization.max_live_parameters"),                                         \

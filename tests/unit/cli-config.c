@@ -207,6 +207,12 @@ test_deepspeed(void)
          "f:1: zero_optimization.zero_quantized_weights: not modelled: weights are gathered in 16"},
         {"--gpus 8 --model gpt2-xl", "{\"zero_optimization\": {\"stge\": 3}}", "--zero 0",
          "f:1: zero_optimization.stge: not a key that is read; did you mean 'stage'?"},
+        /* of gpt2-xl's hidden size 1600: h^2, 0.9 h^2, 10 h */
+        {"--gpus 8 --dtype bf16 --model gpt2-xl",
+         "{\"zero_optimization\": {\"stage\": 3, \"reduce_bucket_size\": \"auto\", "
+         "\"stage3_prefetch_bucket_size\": \"auto\", "
+         "\"stage3_param_persistence_threshold\": \"auto\"}}",
+         "--bucket-size 2560000 --prefetch-elements 2304000 --resident-elements 16000", NULL},
         {"--gpus 8", "{\"zero_optimization\": {}}", "--zero 0",
          "f: knows no model; gpt3-175b is taken; write --model"},
         {"--gpus 16 --tp 2 --dtype bf16 --model gpt2-xl", "{\"train_batch_size\": 32}",
