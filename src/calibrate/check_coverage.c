@@ -5,6 +5,7 @@
 
 #include "calibrate/check_parts.h"
 
+#include "calibrate/words.h"
 #include "cost/kernel.h"
 #include "net/collective.h"
 
@@ -74,17 +75,17 @@ find_16bit(const CalibrateObservations *rows, const char *rest)
 static void
 gemm_missing(const ClusterSystem *system, const CalibrateObservations *rows, CalibrateCheck *check)
 {
-    static const char *const passes[] = {"forward", "dgrad", "wgrad"};
-    for (guint pass = 0; pass < G_N_ELEMENTS(passes); pass++) {
-        const CalibrateSeries *s = find_16bit(rows, passes[pass]);
+    for (guint pass = 0; calibrate_word(CALIBRATE_PASSES, pass) != NULL; pass++) {
+        const char *name = calibrate_word(CALIBRATE_PASSES, pass);
+        const CalibrateSeries *s = find_16bit(rows, name);
         if (s == NULL)
-            miss(check, rows->table, "no %s in bf16 or fp16", passes[pass]);
+            miss(check, rows->table, "no %s in bf16 or fp16", name);
         for (guint axis = 0; s != NULL && axis < 3; axis++)
             if (largest(rows, s, axis) < LARGE_DIMENSION * 0.999)
                 miss(check, rows->table, "%s: %s ends at %.0f, below %d", s->of,
                      calibrate_axis_name(rows->table, axis), round(largest(rows, s, axis)),
                      LARGE_DIMENSION);
-        g_autofree char *fp8 = g_strconcat("fp8 ", passes[pass], NULL);
+        g_autofree char *fp8 = g_strconcat("fp8 ", name, NULL);
         if (system->peak_flops[CLUSTER_FP8] > 0 && calibrate_series_find(rows, fp8) == NULL)
             miss(check, rows->table, "no %s, which the GPU can", fp8);
     }

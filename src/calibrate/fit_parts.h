@@ -11,7 +11,6 @@ CalibrateModel *calibrate_fit_add(CalibrateFit *fit, ClusterTable table, char *o
                                   CalibrateLine *ret);
 void calibrate_model_constant(CalibrateModel *model, CalibrateConstant constant);
 
-void calibrate_fit_key(CalibrateFit *fit, const CalibrateKey *key); /* takes its texts */
 void calibrate_fit_held_out_add(CalibrateFit *fit, ClusterTable table, char *of, GArray *errors);
 
 gboolean calibrate_fit_gemm(CalibrateFit *fit, const ClusterSystem *system, const ConfTable *table,

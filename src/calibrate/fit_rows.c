@@ -3,6 +3,7 @@
 
 #include "calibrate/fit_rows.h"
 
+#include "calibrate/words.h"
 #include "cost/cells.h"
 #include "cost/gemm_table.h"
 
@@ -20,31 +21,6 @@ find_columns(const ConfTable *table, const char *const *names, guint n, guint *r
     return TRUE;
 }
 
-/* A word of a list; there is no complaint left to make once the owner of the table has read it. */
-static gboolean
-find_word(const ConfTable *table, guint row, guint column, const char *(*name)(guint), guint n,
-          guint *ret, GError **error)
-{
-    const char *text = conf_table_text(table, row, column);
-    for (guint i = 0; i < n; i++)
-        if (g_str_equal(text, name(i))) {
-            *ret = i;
-            return TRUE;
-        }
-    conf_table_complain(table, row, column, error, "'%s' is not known here; write for example %s",
-                        text, name(0));
-    return FALSE;
-}
-
-static CostGemmPass
-pass_of(const ConfTable *table, guint row, int column)
-{
-    const char *text = column < 0 ? "forward" : conf_table_text(table, row, (guint)column);
-    return g_str_equal(text, "wgrad")   ? COST_GEMM_WGRAD
-           : g_str_equal(text, "dgrad") ? COST_GEMM_DGRAD
-                                        : COST_GEMM_FORWARD;
-}
-
 GArray *
 calibrate_gemm_rows(const ClusterSystem *system, const ConfTable *table, ClusterDtype dtype,
                     GError **error)
@@ -57,14 +33,18 @@ calibrate_gemm_rows(const ClusterSystem *system, const ConfTable *table, Cluster
     int pass = conf_table_find_column(table, "pass");
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(CalibrateGemmRow));
     for (guint i = 0; i < conf_table_n_rows(table); i++) {
-        CalibrateGemmRow row = {.gemm.pass = pass_of(table, i, pass)};
+        CalibrateGemmRow row = {0};
         CostGemm *g = &row.gemm;
-        if (!cost_read_dtype(table, i, c[0], &g->dtype, error) ||
+        guint word = COST_GEMM_FORWARD;
+        if ((pass >= 0 &&
+             !calibrate_read_word(table, i, (guint)pass, CALIBRATE_PASSES, &word, error)) ||
+            !cost_read_dtype(table, i, c[0], &g->dtype, error) ||
             !cost_read_count(table, i, c[1], &g->m, error) ||
             !cost_read_count(table, i, c[2], &g->n, error) ||
             !cost_read_count(table, i, c[3], &g->k, error) ||
             !cost_read_count(table, i, c[4], &g->batch, error))
             return NULL;
+        g->pass = (CostGemmPass)word;
         g->accumulate_fp32 = g->pass == COST_GEMM_WGRAD;
         if (g->dtype == dtype && cost_gemm_table_find(merged, g, &row.ns))
             g_array_append_val(rows, row);
@@ -106,12 +86,6 @@ calibrate_attention_rows(const ConfTable *table, GError **error)
     return g_steal_pointer(&rows);
 }
 
-static const char *
-kernel_name(guint i)
-{
-    return cost_memory_kernel_name((CostMemoryKernel)i);
-}
-
 GArray *
 calibrate_memory_rows(const ConfTable *table, GError **error)
 {
@@ -124,7 +98,7 @@ calibrate_memory_rows(const ConfTable *table, GError **error)
         CalibrateMemoryRow row = {0};
         guint kernel = 0;
         gint64 bytes = 0;
-        if (!find_word(table, i, c[0], kernel_name, COST_N_MEMORY_KERNELS, &kernel, error) ||
+        if (!calibrate_read_word(table, i, c[0], CALIBRATE_MEMORIES, &kernel, error) ||
             !conf_table_int(table, i, c[1], &bytes, error) ||
             !cost_read_time(table, i, c[2], &row.ns, error))
             return NULL;
@@ -134,12 +108,6 @@ calibrate_memory_rows(const ConfTable *table, GError **error)
             g_array_append_val(rows, row);
     }
     return g_steal_pointer(&rows);
-}
-
-static const char *
-op_name(guint i)
-{
-    return net_op_name((NetOp)i);
 }
 
 GArray *
@@ -155,7 +123,7 @@ calibrate_collective_rows(const ConfTable *table, GError **error)
         guint op = 0;
         gint64 ranks = 0, nodes = 0, bytes = 0;
         double us = 0;
-        if (!find_word(table, i, c[0], op_name, NET_N_OPS, &op, error) ||
+        if (!calibrate_read_word(table, i, c[0], CALIBRATE_OPS, &op, error) ||
             !cost_read_count(table, i, c[1], &ranks, error) ||
             !cost_read_count(table, i, c[2], &nodes, error) ||
             !conf_table_int(table, i, c[3], &bytes, error) ||
@@ -180,18 +148,6 @@ gboolean
 calibrate_is_beyond_caches(const ClusterSystem *system, double bytes)
 {
     return bytes > CACHED * (double)system->l2_bytes || calibrate_is_small(system, bytes);
-}
-
-static const char *
-work_name(guint i)
-{
-    return cost_work_name((CostWork)i);
-}
-
-static const char *
-traffic_name(guint i)
-{
-    return cost_traffic_name((CostTraffic)i);
 }
 
 double
@@ -225,8 +181,8 @@ calibrate_overlap_rows(const ClusterSystem *system, const ConfTable *table, GErr
         CalibrateOverlapRow row = {0};
         guint work = 0, traffic = 0;
         double rate = 0;
-        if (!find_word(table, i, c[0], work_name, COST_N_WORKS, &work, error) ||
-            !find_word(table, i, c[1], traffic_name, COST_N_TRAFFICS, &traffic, error) ||
+        if (!calibrate_read_word(table, i, c[0], CALIBRATE_WORKS, &work, error) ||
+            !calibrate_read_word(table, i, c[1], CALIBRATE_TRAFFICS, &traffic, error) ||
             !conf_table_double(table, i, c[2], &row.channels, error) ||
             !read_or_none(table, i, c[3], &rate, error) ||
             !read_or_none(table, i, c[4], &row.slowdown, error))

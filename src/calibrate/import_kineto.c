@@ -5,7 +5,9 @@
 #include "config.h"
 
 #include "calibrate/import.h"
+
 #include "calibrate/profile.h"
+#include "calibrate/words.h"
 
 #include <math.h>
 
@@ -37,7 +39,6 @@ number(char cell[24], gint64 value)
 static const char *
 add_gemm(CalibrateImport *import, const CalibrateCall *call, const char *kernel, double us)
 {
-    static const char *const passes[] = {"forward", "dgrad", "wgrad"};
     CostGemmPass pass = call->gemm.pass;
     if (!call->has_pass && !calibrate_kernel_pass(kernel, &pass))
         return "products whose layout neither strides nor the kernel's name tell";
@@ -51,7 +52,8 @@ add_gemm(CalibrateImport *import, const CalibrateCall *call, const char *kernel,
     number(n, call->gemm.n);
     number(k, call->gemm.k);
     number(batch, call->gemm.batch);
-    const char *const keys[] = {cluster_dtype_name(dtype), m, n, k, batch, passes[pass]};
+    const char *const keys[] = {
+        cluster_dtype_name(dtype), m, n, k, batch, calibrate_word(CALIBRATE_PASSES, pass)};
     calibrate_rows_add(import->rows, CALIBRATE_TABLE_GEMM, keys, &us);
     return NULL;
 }

@@ -3,8 +3,8 @@
 
 #include "calibrate/tables.h"
 
+#include "calibrate/words.h"
 #include "conf/complaint.h"
-#include "net/collective.h"
 
 #include <math.h>
 #include <string.h>
@@ -99,21 +99,10 @@ fault_of_choice(const char *text, const char *what, const char *const *choices)
 }
 
 static char *
-fault_of_kernel(const char *text)
+fault_of_word(const char *text, const char *what, CalibrateWords words)
 {
-    const char *names[COST_N_MEMORY_KERNELS + 1] = {NULL};
-    for (guint i = 0; i < COST_N_MEMORY_KERNELS; i++)
-        names[i] = cost_memory_kernel_name((CostMemoryKernel)i);
-    return fault_of_choice(text, "kernel", names);
-}
-
-static char *
-fault_of_op(const char *text)
-{
-    const char *names[NET_N_OPS + 1] = {NULL};
-    for (guint i = 0; i < NET_N_OPS; i++)
-        names[i] = net_op_name((NetOp)i);
-    return fault_of_choice(text, "operation", names);
+    g_autofree const char **all = calibrate_words(words);
+    return fault_of_choice(text, what, all);
 }
 
 static char *
@@ -137,19 +126,18 @@ char *
 calibrate_cell_fault(CalibrateColumnType type, const char *text)
 {
     static const char *const dtypes[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
-    static const char *const passes[] = {"forward", "dgrad", "wgrad", NULL};
     static const char *const flags[] = {"0", "1", NULL};
     switch (type) {
     case CALIBRATE_COLUMN_DTYPE:
         return fault_of_choice(text, "dtype", dtypes);
     case CALIBRATE_COLUMN_PASS:
-        return fault_of_choice(text, "pass", passes);
+        return fault_of_word(text, "pass", CALIBRATE_PASSES);
     case CALIBRATE_COLUMN_FLAG:
         return fault_of_choice(text, "flag", flags);
     case CALIBRATE_COLUMN_OP:
-        return fault_of_op(text);
+        return fault_of_word(text, "operation", CALIBRATE_OPS);
     case CALIBRATE_COLUMN_KERNEL:
-        return fault_of_kernel(text);
+        return fault_of_word(text, "kernel", CALIBRATE_MEMORIES);
     case CALIBRATE_COLUMN_WORD:
         return *text != '\0' ? NULL : g_strdup("is empty");
     default:
