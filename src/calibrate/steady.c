@@ -191,6 +191,20 @@ count(GArray *iterations, CalibrateSteady *steady)
     }
 }
 
+/* --log-interval, without asking the arguments. */
+static gint64
+interval_of(GArray *iterations)
+{
+    gint64 least = 0;
+    for (guint i = 1; i < iterations->len; i++) {
+        gint64 step = at(iterations, i)->iteration - at(iterations, i - 1)->iteration;
+        if (at(iterations, i)->start == at(iterations, i - 1)->start && step > 0 &&
+            (least == 0 || step < least))
+            least = step;
+    }
+    return least;
+}
+
 CalibrateSteady
 calibrate_steady(GArray *iterations)
 {
@@ -207,6 +221,7 @@ calibrate_steady(GArray *iterations)
     steady.high_s = g_array_index(times, double, times->len - 1);
     steady.spread_frac = spread_of(times, steady.s) / steady.s;
     steady.tflops = tflops_of(iterations);
+    steady.interval = interval_of(iterations);
     count(iterations, &steady);
     return steady;
 }

@@ -32,7 +32,8 @@ typedef struct {
     double tflops;                 /* median of theirs; NAN: none is printed */
     guint n[CALIBRATE_N_VERDICTS]; /* lines by verdict */
     guint n_starts;
-    gint64 first, last;               /* iterations of the lines that count */
+    gint64 first, last; /* iterations of the lines that count */
+    gint64 interval; /* iterations of a line, by the least step between two; 0: there is one line */
     gint64 global_batch;              /* -1: lines do not say */
     gboolean all_paused, all_skipped; /* no line was without */
 } CalibrateSteady;

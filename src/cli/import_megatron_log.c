@@ -199,8 +199,7 @@ report(const Session *s, GError **error)
     g_autoptr(GArray) runs = g_array_new(FALSE, FALSE, sizeof(ReportTraining));
     for (guint i = 0; i < s->groups->len; i++) {
         const Group *g = s->groups->pdata[i];
-        ReportTraining r = {s->files->pdata[i], g->plan,
-                            cli_megatron_count(g->run, "log_interval", NULL, 0), &g->steady};
+        ReportTraining r = {s->files->pdata[i], g->plan, &g->steady};
         g_array_append_val(runs, r);
     }
     report_training(runs, s->wish->format, out);

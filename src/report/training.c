@@ -42,9 +42,9 @@ static void
 doubts_text(const ReportTraining *r, GString *out)
 {
     const CalibrateSteady *s = r->steady;
-    if (r->log_interval > 1)
+    if (s->interval > 1)
         g_string_append_printf(out, "  each line is the mean of %" G_GINT64_FORMAT " iterations\n",
-                               r->log_interval);
+                               s->interval);
     if (s->n_starts > 1)
         g_string_append_printf(out, "  training began %u times\n", s->n_starts);
     if (s->all_skipped)
@@ -91,6 +91,7 @@ training_json(JsonBuilder *b, const ReportTraining *r)
     report_json_double(b, "tflops", s->tflops);
     report_json_int(b, "first", s->first);
     report_json_int(b, "last", s->last);
+    report_json_int(b, "interval", s->interval);
     report_json_int(b, "starts", s->n_starts);
     for (guint i = 0; i < CALIBRATE_N_VERDICTS; i++)
         report_json_int(b, keys[i], s->n[i]);

@@ -6,8 +6,7 @@
 /* All borrowed. */
 typedef struct {
     const char *file;
-    const char *plan;    /* "64 GPUs, tp 4, pp 16, dp 1"; NULL: the log does not say */
-    gint64 log_interval; /* iterations of a line; 0: the log does not say */
+    const char *plan; /* "64 GPUs, tp 4, pp 16, dp 1"; NULL: the log does not say */
     const CalibrateSteady *steady;
 } ReportTraining;
 

@@ -89,6 +89,7 @@ test_figures(void)
     g_assert_cmpuint(steady.n[CALIBRATE_STEADY], ==, 5);
     g_assert_cmpuint(steady.n[CALIBRATE_WARM_UP], ==, 1);
     g_assert_cmpuint(steady.n_starts, ==, 1);
+    g_assert_cmpint(steady.interval, ==, 1);
     g_assert_cmpint(steady.global_batch, ==, 8);
     g_assert_true(isnan(steady.tflops));
     g_assert_false(steady.all_skipped || steady.all_paused);
