@@ -162,6 +162,7 @@ typedef struct {
     double nic_Gbps;
     bool nic_through_host; /* cards cannot read GPU memory (no peer memory module) */
     int64_t host_memory_bytes;
+    int hosts; /* of a node: NVLink joins those of a rack; 0: one. `nics`, `sockets` and host memory are of each */
     int sockets;
     int nodes, node, rank,
         world; /* of the run: one process a node, or one a GPU; at least 1, 0, 0, 1 */

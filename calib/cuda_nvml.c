@@ -43,6 +43,7 @@ struct CalibNvml {
     __typeof__(nvmlDeviceGetNvLinkState) *link_state;
     __typeof__(nvmlDeviceGetNvLinkRemoteDeviceType) *link_end; /* newer drivers' */
     __typeof__(nvmlDeviceGetNvLinkRemotePciInfo_v2) *link_address;
+    __typeof__(nvmlDeviceGetGpuFabricInfoV) *fabric; /* newer drivers' */
     __typeof__(nvmlDeviceGetFieldValues) *fields;
     __typeof__(nvmlDeviceGetMaxPcieLinkGeneration) *pcie_generation;
     __typeof__(nvmlDeviceGetMaxPcieLinkWidth) *pcie_width;
@@ -70,6 +71,7 @@ find_all(void *library, CalibNvml *n)
     find(library, "nvmlDeviceGetNvLinkState", &n->link_state);
     find(library, "nvmlDeviceGetNvLinkRemoteDeviceType", &n->link_end);
     find(library, "nvmlDeviceGetNvLinkRemotePciInfo_v2", &n->link_address);
+    find(library, "nvmlDeviceGetGpuFabricInfoV", &n->fabric);
     find(library, "nvmlDeviceGetFieldValues", &n->fields);
     find(library, "nvmlDeviceGetMaxPcieLinkGeneration", &n->pcie_generation);
     find(library, "nvmlDeviceGetMaxPcieLinkWidth", &n->pcie_width);
@@ -194,6 +196,24 @@ calib_nvml_describe_mesh(const CalibNvml *n, const char (*addresses)[32], int n_
                 m->mesh[i][j]++;
         }
     }
+}
+
+/* Switches within one host have no domain's number. */
+void
+calib_nvml_links_name(const CalibNvml *n, char *text, size_t size)
+{
+    CalibNvmlFabric fabric = {.version = (unsigned)sizeof fabric | 2u << 24};
+    static const unsigned char none[sizeof fabric.domain];
+    *text = '\0';
+    if (n == NULL || n->fabric == NULL || n->fabric(n->device, &fabric) != 0 ||
+        fabric.state != CALIB_NVML_FABRIC_JOINED || fabric.status != 0 ||
+        memcmp(fabric.domain, none, sizeof none) == 0)
+        return;
+    int length = 0;
+    for (size_t i = 0; i < sizeof fabric.domain && (size_t)length < size; i++)
+        length += snprintf(text + length, size - (size_t)length, "%02x", fabric.domain[i]);
+    if ((size_t)length < size)
+        snprintf(text + length, size - (size_t)length, " clique %u", fabric.clique);
 }
 
 /* --- clocks ----------------------------------------------------------------------------------- */

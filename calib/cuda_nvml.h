@@ -16,6 +16,9 @@ void calib_nvml_describe(const CalibNvml *nvml, CalibMachine *machine);
 void calib_nvml_describe_mesh(const CalibNvml *nvml, const char (*addresses)[32], int n,
                               CalibMachine *machine);
 
+/* A name of what NVLink joins beyond this host ("..., clique 1"); empty: nothing. */
+void calib_nvml_links_name(const CalibNvml *nvml, char *text, size_t size);
+
 /* Looks at the clock while kernels run, at most a few times a second. */
 void calib_nvml_look(CalibNvml *nvml);
 /* What was seen: "1744 MHz on average while kernels ran, 1305 at least; ..."; empty where nothing was. */

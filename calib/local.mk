@@ -28,8 +28,9 @@ dtsim_calibrate_SOURCES = %D%/cuda_attention.c %D%/cuda_attention_graph.c \
 	%D%/cuda_machine.c %D%/cuda_machine.h %D%/cuda_memory.c %D%/cuda_nvml.c %D%/cuda_nvml.h \
 	%D%/cuda_overlap.c %D%/cuda_product.c %D%/cuda_product.h %D%/cuda_timing.c \
 	%D%/cuda_timing.h %D%/cuda_traffic.c %D%/cuda_traffic.h %D%/cuda_work.h %D%/main.c \
-	%D%/nccl_error.c %D%/nccl_error.h %D%/nccl_groups.c %D%/nccl_groups.h %D%/nccl_mpi.c \
-	%D%/nccl_mpi.h %D%/nccl_team.c %D%/nccl_team.h %D%/nccl_traffic.c %D%/nccl_traffic.h %D%/nvml.h
+	%D%/nccl_error.c %D%/nccl_error.h %D%/nccl_groups.c %D%/nccl_groups.h %D%/nccl_hello.c \
+	%D%/nccl_hello.h %D%/nccl_mpi.c %D%/nccl_mpi.h %D%/nccl_team.c %D%/nccl_team.h \
+	%D%/nccl_traffic.c %D%/nccl_traffic.h %D%/nvml.h
 dtsim_calibrate_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DCALIB_NCCL
 dtsim_calibrate_LDFLAGS = $(AM_LDFLAGS) $(CUDA_LDFLAGS)
 dtsim_calibrate_LDADD = libcalib.a $(CUDA_LIBS) -ldl -lpthread -lm

@@ -5,8 +5,8 @@
 #include "calib/nccl_team.h"
 
 #include "calib/cuda_fused.h"
-#include "calib/cuda_machine.h"
 #include "calib/nccl_error.h"
+#include "calib/nccl_hello.h"
 #include "calib/nccl_mpi.h"
 #include "calib/nccl_traffic.h"
 #include "calib/watch.h"
@@ -44,43 +44,13 @@ struct CalibTeam {
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Containers of one node may have names of their own; those of several nodes may share one. */
-static void
-name_node(char *ret, size_t size, const char *host)
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
-    char text[64] = "";
-    if (file != NULL) {
-        if (fgets(text, sizeof text, file) == NULL)
-            text[0] = '\0';
-        fclose(file);
-    }
-    text[strcspn(text, "\n")] = '\0';
-    snprintf(ret, size, "%s", *text != '\0' ? text : host);
-}
-
-static CalibStatus
-describe_process(CalibTeam *team, CalibSeatsHello *hello, CalibError *error)
-{
-    memset(hello, 0, sizeof *hello); /* padding, too: it is sent */
-    gethostname(hello->host, sizeof hello->host - 1);
-    name_node(hello->node, sizeof hello->node, hello->host);
-    CALIB_TRY(calib_cuda_kind(team->rank, hello->kind, sizeof hello->kind, error));
-    CALIB_CUDA(team, cudaGetDeviceCount(&hello->n_gpus));
-    if (hello->n_gpus > CALIB_MOST_GPUS)
-        hello->n_gpus = CALIB_MOST_GPUS;
-    for (int i = 0; i < hello->n_gpus; i++)
-        CALIB_CUDA(team, cudaDeviceGetPCIBusId(hello->gpus[i], sizeof hello->gpus[i], i));
-    return CALIB_OK;
-}
-
 static CalibStatus
 seat(CalibTeam *team, CalibError *error)
 {
     CalibSeatsHello mine, *all = malloc((size_t)team->world * sizeof *all);
     if (all == NULL)
         return calib_cannot(error, "no host memory");
-    CalibStatus status = describe_process(team, &mine, error);
+    CalibStatus status = calib_hello_describe(team->rank, &mine, error);
     status = calib_crew_agree(team->crew, status, NULL, 0, error);
     if (status == CALIB_OK)
         status = calib_crew_gather(team->crew, &mine, sizeof mine, all, error);
@@ -157,6 +127,7 @@ calib_team_describe(CalibTeam *team, CalibMachine *m)
     if (m->gpus != team->seats.gpus) /* their numbers are others' */
         memset(m->mesh, 0, sizeof m->mesh);
     m->gpus = team->seats.gpus;
+    m->hosts = team->seats.hosts;
     m->node = team->seats.node;
     m->rank = team->rank;
     m->world = team->world;

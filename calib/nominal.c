@@ -70,7 +70,9 @@ calib_nominal(const CalibMachine *m)
     int width = m->pcie_width > 0 ? m->pcie_width : 16;
     gpu.pcie_Bps = 0.85 * 1e9 * width * (double)(1 << (generation - 3));
     int gpus = m->gpus > 0 ? m->gpus : 1;
-    gpu.nic_Bps = m->nics > 0 ? m->nics * m->nic_Gbps * 1e9 / 8 / gpus : 12.5e9;
+    gpu.nic_Bps = m->nics > 0
+                      ? m->nics * (m->hosts > 1 ? m->hosts : 1) * m->nic_Gbps * 1e9 / 8 / gpus
+                      : 12.5e9;
     return gpu;
 }
 

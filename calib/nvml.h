@@ -19,6 +19,16 @@ typedef struct {
     } value;
 } CalibNvmlField;
 
+enum { CALIB_NVML_FABRIC_JOINED = 3 }; /* a state */
+typedef struct {
+    unsigned version; /* the struct's size, and 2 << 24 */
+    unsigned char domain[16];
+    int status;
+    unsigned clique;
+    unsigned char state;
+    unsigned health;
+} CalibNvmlFabric;
+
 typedef struct {
     char legacy[16];
     unsigned domain, bus, device, id, subsystem;
@@ -32,6 +42,7 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *address, CalibNvmlDevice **ret)
 int nvmlDeviceGetNvLinkState(CalibNvmlDevice *device, unsigned link, int *ret_active);
 int nvmlDeviceGetNvLinkRemoteDeviceType(CalibNvmlDevice *device, unsigned link, int *ret);
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(CalibNvmlDevice *device, unsigned link, CalibNvmlPci *ret);
+int nvmlDeviceGetGpuFabricInfoV(CalibNvmlDevice *device, CalibNvmlFabric *ret);
 int nvmlDeviceGetFieldValues(CalibNvmlDevice *device, int n, CalibNvmlField *fields);
 int nvmlDeviceGetMaxPcieLinkGeneration(CalibNvmlDevice *device, unsigned *ret);
 int nvmlDeviceGetMaxPcieLinkWidth(CalibNvmlDevice *device, unsigned *ret);

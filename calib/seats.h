@@ -2,7 +2,8 @@
  *
  * One process a node may drive all GPUs of it, or each GPU may have a process, or anything between: processes of a node
  * that see the same GPUs share them out evenly; those that see different ones (a launcher hid the others') take all that
- * they see. GPUs of a node are numbered by rank, then by CUDA. */
+ * they see. GPUs of a node are numbered by rank, then by CUDA. Where NVLink joins hosts (GB200 NVL72) a node is all of
+ * them. */
 #pragma once
 
 #include "calib/backend.h"
@@ -11,7 +12,8 @@ enum { CALIB_MOST_GPUS = 32 }; /* that one process sees */
 
 /* What a process tells of itself. */
 typedef struct {
-    char node[128];                 /* the same for processes of one node only */
+    char boot[128];                 /* the same for processes of one host only */
+    char links[64];                 /* the same where NVLink joins hosts; empty: it joins none */
     char host[128];                 /* for people */
     char kind[128];                 /* its GPUs' name */
     char gpus[CALIB_MOST_GPUS][24]; /* addresses on PCIe */
@@ -22,8 +24,8 @@ typedef struct {
     int device, node, slot; /* CUDA's number here; the node's; the GPU's on its node */
 } CalibSeat;
 typedef struct {
-    int nodes, gpus; /* of the run; of each node */
-    int node, n;     /* of this process: its node, its GPUs */
+    int nodes, gpus, hosts; /* of the run; of each node */
+    int node, n;            /* of this process: its node, its GPUs */
     CalibSeat seats[CALIB_MOST_GPUS];
 } CalibSeats;
 

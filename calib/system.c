@@ -208,6 +208,8 @@ put_node(Text *t, const CalibMachine *m, const CalibNominal *gpu, const CalibFig
 {
     double pcie_Bps = f->host_Bps > 0 ? f->host_Bps : gpu->pcie_Bps;
     put(t, "\n[node]\n# driver\ngpus = %d\n", m->gpus > 0 ? m->gpus : 1);
+    if (m->hosts > 1)
+        put(t, "# hosts that NVLink joins, as the driver tells\nhosts = %d\n", m->hosts);
     put_link(t, m, gpu, f);
     measured(t, "what one more rank adds to a small all-gather", "nvlink-latency", f->hop_us,
              DEFAULT_HOP_US, "us");
@@ -218,11 +220,17 @@ put_node(Text *t, const CalibMachine *m, const CalibNominal *gpu, const CalibFig
         put(t, "# operating system\nsockets = %d\n", m->sockets);
 }
 
+static int
+hosts_of(const CalibMachine *m)
+{
+    return m->hosts > 1 ? m->hosts : 1;
+}
+
 /* The simulator deals cards out to GPUs evenly. */
 static int
 cards_of(const CalibMachine *m)
 {
-    int gpus = m->gpus > 0 ? m->gpus : 1, nics = m->nics > 0 ? m->nics : 1;
+    int gpus = m->gpus > 0 ? m->gpus : 1, nics = m->nics > 0 ? m->nics * hosts_of(m) : 1;
     while (nics > 1 && nics % gpus != 0 && gpus % nics != 0)
         nics--;
     return nics;
@@ -235,9 +243,9 @@ put_network(Text *t, const CalibMachine *m, const CalibFigures *f)
     bool known = m->nics > 0 && m->nic_Gbps > 0;
     double Gbps = known ? m->nic_Gbps : DEFAULT_NIC_Gbps;
     put(t, "\n[nic]\n# %s\ncount = %d\n",
-        m->nics <= 0      ? "default: no card was found"
-        : nics != m->nics ? "fewer than were found: as many as GPUs can share evenly"
-                          : "operating system: cards that are up",
+        m->nics <= 0                    ? "default: no card was found"
+        : nics != m->nics * hosts_of(m) ? "fewer than were found: as many as GPUs can share evenly"
+                                        : "operating system: cards that are up",
         nics);
     quantity(t, known ? "operating system" : "default, not known", "rate", Gbps, "Gbps");
     share(t, "sent by all cards of a node in a large all-gather over nodes", "efficiency",

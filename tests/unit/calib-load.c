@@ -177,6 +177,30 @@ test_bare(void)
     }
 }
 
+/* A rack whose hosts NVLink joins is one node; cards are those of all its hosts. */
+static void
+test_rack(void)
+{
+    Recorded r = recorded_new(8);
+    CalibMachine *m = &r.machine;
+    CalibError error = {{0}};
+    CalibStore *store;
+    char *path = folder_new();
+    m->hosts = 2;
+    m->nics = 4;
+    CalibStoreSpec where = {path, "0.1.0", "here", m, false};
+    g_assert_cmpint(calib_store_open(&where, &store, &error), ==, CALIB_STORE_OK);
+    g_autofree char *text = calib_system_text(m, store);
+    g_assert_cmpint(calib_store_write_text(store, "system.conf", text, &error), ==, CALIB_STORE_OK);
+    calib_store_free(store);
+    g_autoptr(ClusterSystem) s = load(path);
+    g_assert_cmpint(s->gpus_per_node, ==, 8);
+    g_assert_nonnull(strstr(text, "\nhosts = 2\n"));
+    g_assert_nonnull(strstr(text, "\ncount = 8\n"));
+    g_assert_cmpint(s->link, ==, CLUSTER_LINK_NVSWITCH);
+    folder_free(path);
+}
+
 /* How GPUs meet: as the driver tells, as copies between GPUs show where it tells nothing, and as dtsim can have it. */
 static const struct {
     const char *title;
@@ -254,6 +278,7 @@ main(int argc, char **argv)
     g_test_add_func("/calib/load/tables", test_tables);
     g_test_add_func("/calib/load/collectives-and-overlaps", test_collectives);
     g_test_add_func("/calib/load/machines-that-say-little", test_bare);
+    g_test_add_func("/calib/load/a-rack", test_rack);
     g_test_add_func("/calib/load/how-gpus-meet", test_joints);
     return g_test_run();
 }

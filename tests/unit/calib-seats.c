@@ -7,14 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What each process sees: a node and GPUs by letter. */
+/* What each process sees: a host and GPUs by letter; hosts n, m and o are in a rack, q and r in another. */
 static void
-fill(CalibSeatsHello *all, int world, const char *const *seen)
+fill(CalibSeatsHello *all, int world, const char *const *seen, bool rack)
 {
     memset(all, 0, (size_t)world * sizeof *all);
     for (int i = 0; i < world; i++) {
-        snprintf(all[i].node, sizeof all[i].node, "%c", seen[i][0]);
+        snprintf(all[i].boot, sizeof all[i].boot, "%c", seen[i][0]);
         snprintf(all[i].host, sizeof all[i].host, "host-%c", seen[i][0]);
+        if (rack)
+            snprintf(all[i].links, sizeof all[i].links, "%s",
+                     strchr("nmo", seen[i][0]) != NULL ? "here" : "there");
         all[i].n_gpus = (int)strlen(seen[i] + 1);
         for (int g = 0; g < all[i].n_gpus; g++)
             snprintf(all[i].gpus[g], sizeof all[i].gpus[g], "%c", seen[i][1 + g]);
@@ -27,16 +30,32 @@ static const struct {
     const char *seen[8];
     int nodes, gpus;
     const char *seats[8];
+    int hosts; /* of a node; 0: one */
 } good[] = {
-    {1, {"nABCD"}, 1, 4, {"0 0:0 1:1 2:2 3:3"}},
-    {4, {"nABCD", "nABCD", "nABCD", "nABCD"}, 1, 4, {"0 0:0", "0 1:1", "0 2:2", "0 3:3"}},
-    {2, {"nABCD", "nABCD"}, 1, 4, {"0 0:0 1:1", "0 2:2 3:3"}},
-    {4, {"nA", "nB", "nC", "nD"}, 1, 4, {"0 0:0", "0 0:1", "0 0:2", "0 0:3"}},
-    {2, {"nAB", "nCD"}, 1, 4, {"0 0:0 1:1", "0 0:2 1:3"}},
-    {2, {"nABCD", "mABCD"}, 2, 4, {"0 0:0 1:1 2:2 3:3", "1 0:0 1:1 2:2 3:3"}},
+    {1, {"nABCD"}, 1, 4, {"0 0:0 1:1 2:2 3:3"}, 0},
+    {4, {"nABCD", "nABCD", "nABCD", "nABCD"}, 1, 4, {"0 0:0", "0 1:1", "0 2:2", "0 3:3"}, 0},
+    {2, {"nABCD", "nABCD"}, 1, 4, {"0 0:0 1:1", "0 2:2 3:3"}, 0},
+    {4, {"nA", "nB", "nC", "nD"}, 1, 4, {"0 0:0", "0 0:1", "0 0:2", "0 0:3"}, 0},
+    {2, {"nAB", "nCD"}, 1, 4, {"0 0:0 1:1", "0 0:2 1:3"}, 0},
+    {2, {"nABCD", "mABCD"}, 2, 4, {"0 0:0 1:1 2:2 3:3", "1 0:0 1:1 2:2 3:3"}, 0},
     /* ranks go round the nodes */
-    {4, {"mAB", "nAB", "mAB", "nAB"}, 2, 2, {"0 0:0", "1 0:0", "0 1:1", "1 1:1"}},
-    {4, {"mA", "nB", "mB", "nA"}, 2, 2, {"0 0:0", "1 0:0", "0 0:1", "1 0:1"}},
+    {4, {"mAB", "nAB", "mAB", "nAB"}, 2, 2, {"0 0:0", "1 0:0", "0 1:1", "1 1:1"}, 0},
+    {4, {"mA", "nB", "mB", "nA"}, 2, 2, {"0 0:0", "1 0:0", "0 0:1", "1 0:1"}, 0},
+    /* hosts of a rack, whose GPUs have the same addresses: a process each, one a GPU, and two racks */
+    {2, {"nAB", "mAB"}, 1, 4, {"0 0:0 1:1", "0 0:2 1:3"}, 2},
+    {6,
+     {"nAB", "nAB", "mAB", "mAB", "oAB", "oAB"},
+     1,
+     6,
+     {"0 0:0", "0 1:1", "0 0:2", "0 1:3", "0 0:4", "0 1:5"},
+     3},
+    {4, {"nA", "mA", "nB", "mB"}, 1, 4, {"0 0:0", "0 0:2", "0 0:1", "0 0:3"}, 2},
+    {4,
+     {"nAB", "qAB", "mAB", "rAB"},
+     2,
+     4,
+     {"0 0:0 1:1", "1 0:0 1:1", "0 0:2 1:3", "1 0:2 1:3"},
+     2},
 };
 
 static void
@@ -44,13 +63,14 @@ test_good(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
         CalibSeatsHello all[8];
-        fill(all, good[i].world, good[i].seen);
+        fill(all, good[i].world, good[i].seen, good[i].hosts > 1);
         for (int rank = 0; rank < good[i].world; rank++) {
             CalibSeats seats;
             CalibError error = {{0}};
             g_assert_true(calib_seats_find(all, good[i].world, rank, &seats, &error));
             g_assert_cmpint(seats.nodes, ==, good[i].nodes);
             g_assert_cmpint(seats.gpus, ==, good[i].gpus);
+            g_assert_cmpint(seats.hosts, ==, MAX(good[i].hosts, 1));
             g_autoptr(GString) text = g_string_new(NULL);
             g_string_printf(text, "%d", seats.node);
             for (int s = 0; s < seats.n; s++) {
@@ -65,14 +85,16 @@ test_good(void)
 static const struct {
     int world;
     const char *seen[8], *says;
+    bool rack;
 } bad[] = {
-    {2, {"nAB", "nBC"}, "some of each other's GPUs"},
-    {2, {"nAB", "nBA"}, "some of each other's GPUs"},
-    {3, {"nAB", "nAB", "nC"}, "some of each other's GPUs"},
-    {3, {"nABCD", "nABCD", "nABCD"}, "3 processes on host-n for 4 GPUs"},
-    {4, {"nAB", "nAB", "nAB", "nAB"}, "4 processes on host-n for 2 GPUs"},
-    {2, {"nAB", "mABC"}, "host-n has 2 GPUs, host-m 3"},
-    {3, {"nA", "nB", "mA"}, "host-n has 2 GPUs, host-m 1"},
+    {2, {"nAB", "nBC"}, "some of each other's GPUs", false},
+    {2, {"nAB", "nBA"}, "some of each other's GPUs", false},
+    {3, {"nAB", "nAB", "nC"}, "some of each other's GPUs", false},
+    {3, {"nABCD", "nABCD", "nABCD"}, "3 processes on host-n for 4 GPUs", false},
+    {4, {"nAB", "nAB", "nAB", "nAB"}, "4 processes on host-n for 2 GPUs", false},
+    {2, {"nAB", "mABC"}, "host-n has 2 GPUs, host-m 3", false},
+    {3, {"nA", "nB", "mA"}, "host-n has 2 GPUs, host-m 1", false},
+    {3, {"nAB", "mAB", "qAB"}, "host-n has 4 GPUs, host-q 2", true},
 };
 
 static void
@@ -82,7 +104,7 @@ test_bad(void)
         CalibSeatsHello all[8];
         CalibSeats seats;
         CalibError error = {{0}};
-        fill(all, bad[i].world, bad[i].seen);
+        fill(all, bad[i].world, bad[i].seen, bad[i].rack);
         g_assert_false(calib_seats_find(all, bad[i].world, 0, &seats, &error));
         g_assert_nonnull(strstr(error.text, bad[i].says));
     }
@@ -98,7 +120,7 @@ test_kinds(void)
             CalibSeatsHello all[4];
             CalibSeats seats;
             CalibError error = {{0}};
-            fill(all, 4, seen);
+            fill(all, 4, seen, false);
             for (int i = 0; i < 4; i++)
                 snprintf(all[i].kind, sizeof all[i].kind, "H%d00", i == other ? 2 : 1);
             g_assert_false(calib_seats_find(all, 4, rank, &seats, &error));
