@@ -17,12 +17,6 @@ typedef struct {
 } Counter;
 
 static gboolean
-is(const ConfJsonToken *t, const char *word)
-{
-    return t->length == strlen(word) && memcmp(t->text, word, t->length) == 0;
-}
-
-static gboolean
 is_more_than_zero(const ConfJsonToken *t)
 {
     g_autofree char *text = g_strndup(t->text, MIN(t->length, 40));
@@ -35,8 +29,8 @@ take(const ConfJsonToken *t, gpointer user, G_GNUC_UNUSED GError **error)
 {
     Counter *c = user;
     if (t->depth == 1 && t->kind == CONF_JSON_KEY) {
-        c->in_nodes = is(t, "nodes");
-        c->is_schema = is(t, "schema");
+        c->in_nodes = conf_json_is(t, "nodes");
+        c->is_schema = conf_json_is(t, "schema");
     } else if (t->depth == 1 && c->is_schema && t->kind == CONF_JSON_TEXT && c->schema == NULL) {
         c->schema = g_strndup(t->text, MIN(t->length, 40));
     } else if (!c->in_nodes) {

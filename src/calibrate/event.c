@@ -8,16 +8,11 @@
 
 #include "calibrate/event.h"
 
-#include "calibrate/error.h"
-
 #include <math.h>
 #include <string.h>
 
-G_DEFINE_QUARK(calibrate_error_quark, calibrate_error)
-
-#define MAX_TEXT_BYTES                                                                             \
-    4096 /* of a kept argument; call stacks and lists of thousands of ranks are cut */
-#define MAX_KEYS 12
+/* Of a kept argument: call stacks, and lists of thousands of ranks, are cut. */
+#define MAX_TEXT_BYTES 4096
 /* Of times, so that sums of them stay far from 2^63 ns: years -31 to 2096 since 1970, a day or so for one event. */
 #define FIRST_NS G_GINT64_CONSTANT(-1000000000000000000)
 #define LAST_NS G_GINT64_CONSTANT(4000000000000000000)
@@ -52,48 +47,19 @@ static const char *const args[CALIBRATE_N_ARGS] = {
     [CALIBRATE_ARG_DTYPE] = "dtype",
 };
 
-/* Sections beside the events. */
-typedef enum {
-    SECTION_OTHER,
-    SECTION_EVENTS,
-    SECTION_DEVICES,
-    SECTION_DISTRIBUTED,
-    SECTION_BASE,
-    SECTION_SCHEMA
-} Section;
-
 typedef struct {
     CalibrateEventFunc func;
     gpointer user;
-    CalibrateHeader *header;
+    CalibrateHeaderReader beside;
     guint event_depth; /* 2, or 1 where the file is a list */
-    Section section;
-    Key key;       /* of the event's member */
-    int arg;       /* kept argument whose value comes, or -1 */
-    char word[32]; /* key inside a section */
+    Key key;           /* of the event's member */
+    int arg;           /* kept argument whose value comes, or -1 */
     GString *text[CALIBRATE_N_ARGS], *name, *category;
     char phase;
     gint64 begin_ns, duration_ns;
     gboolean has_begin, has_duration;
     guint64 process, thread;
 } Parser;
-
-void
-calibrate_header_clear(CalibrateHeader *h)
-{
-    g_clear_pointer(&h->schema, g_free);
-    g_clear_pointer(&h->device, g_free);
-    g_clear_pointer(&h->contents, g_free);
-    g_clear_pointer(&h->backend, g_free);
-    g_clear_pointer(&h->keys, g_ptr_array_unref);
-}
-
-static gboolean
-is(const ConfJsonToken *t, const char *word)
-{
-    return t->length > 0 && word[0] == t->text[0] && strlen(word) == t->length &&
-           memcmp(word, t->text, t->length) == 0;
-}
 
 /* --- numbers ------------------------------------------------------------------------------------ */
 
@@ -137,19 +103,6 @@ calibrate_ns_of_us(const char *text, gsize length, gint64 *ret_ns)
         return ns_of_double(text, length, ret_ns);
     *ret_ns = negative ? -(us * 1000 + ns) : us * 1000 + ns;
     return TRUE;
-}
-
-static gint64
-int_of(const ConfJsonToken *t, gint64 otherwise)
-{
-    char copy[24];
-    gint64 value;
-    if (t->kind != CONF_JSON_NUMBER || t->length >= sizeof copy)
-        return otherwise;
-    memcpy(copy, t->text, t->length);
-    copy[t->length] = '\0';
-    return g_ascii_string_to_signed(copy, 10, G_MININT64, G_MAXINT64, &value, NULL) ? value
-                                                                                    : otherwise;
 }
 
 /* Process and thread are numbers or words. */
@@ -266,7 +219,7 @@ take_arg(Parser *p, const ConfJsonToken *t)
     if (t->kind == CONF_JSON_KEY && t->depth == p->event_depth + 2) {
         p->arg = -1;
         for (int i = 0; i < CALIBRATE_N_ARGS && p->arg < 0; i++)
-            if (is(t, args[i]))
+            if (conf_json_is(t, args[i]))
                 p->arg = i;
         if (p->arg >= 0)
             g_string_truncate(p->text[p->arg], 0);
@@ -290,7 +243,7 @@ take_event(Parser *p, const ConfJsonToken *t, GError **error)
     else if (inside == 1 && t->kind == CONF_JSON_KEY) {
         p->key = KEY_OTHER;
         for (guint i = 0; i < KEY_OTHER && p->key == KEY_OTHER; i++)
-            if (is(t, keys[i]))
+            if (conf_json_is(t, keys[i]))
                 p->key = (Key)i;
     } else if (inside == 1 && p->key != KEY_ARGS && t->kind >= CONF_JSON_TEXT)
         take_member(p, t);
@@ -299,67 +252,7 @@ take_event(Parser *p, const ConfJsonToken *t, GError **error)
     return TRUE;
 }
 
-/* --- beside the events -------------------------------------------------------------------------- */
-
-static void
-take_key(Parser *p, const ConfJsonToken *t)
-{
-    static const struct {
-        const char *name;
-        Section section;
-    } sections[] = {
-        {"traceEvents", SECTION_EVENTS},
-        {"deviceProperties", SECTION_DEVICES},
-        {"distributedInfo", SECTION_DISTRIBUTED},
-        {"baseTimeNanoseconds", SECTION_BASE},
-        {"schema", SECTION_SCHEMA},
-    };
-    p->section = SECTION_OTHER;
-    for (guint i = 0; i < G_N_ELEMENTS(sections); i++)
-        if (is(t, sections[i].name))
-            p->section = sections[i].section;
-    p->header->has_events |= p->section == SECTION_EVENTS;
-    p->header->has_nodes |= is(t, "nodes");
-    if (p->header->keys->len < MAX_KEYS)
-        g_ptr_array_add(p->header->keys, g_strndup(t->text, MIN(t->length, 40)));
-}
-
-static void
-remember_word(Parser *p, const ConfJsonToken *t)
-{
-    gsize n = MIN(t->length, sizeof p->word - 1);
-    memcpy(p->word, t->text, n);
-    p->word[n] = '\0';
-}
-
-static void
-take_device(Parser *p, const ConfJsonToken *t)
-{
-    CalibrateHeader *h = p->header;
-    if (t->depth == 2 && t->kind == CONF_JSON_MAP)
-        h->n_devices++;
-    else if (t->depth == 3 && t->kind == CONF_JSON_KEY)
-        remember_word(p, t);
-    else if (t->depth == 3 && t->kind == CONF_JSON_TEXT && h->device == NULL &&
-             strcmp(p->word, "name") == 0)
-        h->device = g_strndup(t->text, MIN(t->length, 80));
-}
-
-static void
-take_distributed(Parser *p, const ConfJsonToken *t)
-{
-    CalibrateHeader *h = p->header;
-    if (t->depth != 2)
-        return;
-    if (t->kind == CONF_JSON_KEY)
-        remember_word(p, t);
-    else if (strcmp(p->word, "backend") == 0 && t->kind == CONF_JSON_TEXT && h->backend == NULL)
-        h->backend = g_strndup(t->text, MIN(t->length, 40));
-    else if (strcmp(p->word, "rank") == 0)
-        h->rank = int_of(t, -1);
-    else if (strcmp(p->word, "world_size") == 0)
-        h->world_size = int_of(t, -1);
-}
+/* --- whole files -------------------------------------------------------------------------------- */
 
 static gboolean
 take(const ConfJsonToken *t, gpointer user, GError **error)
@@ -367,32 +260,22 @@ take(const ConfJsonToken *t, gpointer user, GError **error)
     Parser *p = user;
     if (t->depth == 0 && t->kind == CONF_JSON_ARRAY) {
         p->event_depth = 1;
-        p->section = SECTION_EVENTS;
-        p->header->has_events = TRUE;
+        p->beside.section = CALIBRATE_SECTION_EVENTS;
+        p->beside.header->has_events = TRUE;
     } else if (t->depth == 1 && t->kind == CONF_JSON_KEY && p->event_depth == 2)
-        take_key(p, t);
-    else if (p->section == SECTION_EVENTS && t->depth >= p->event_depth)
+        calibrate_header_key(&p->beside, t);
+    else if (p->beside.section != CALIBRATE_SECTION_EVENTS)
+        calibrate_header_take(&p->beside, t);
+    else if (t->depth >= p->event_depth)
         return take_event(p, t, error);
-    else if (p->section == SECTION_DEVICES)
-        take_device(p, t);
-    else if (p->section == SECTION_DISTRIBUTED)
-        take_distributed(p, t);
-    else if (p->section == SECTION_BASE && t->depth == 1)
-        p->header->base_ns = int_of(t, 0);
-    else if (p->section == SECTION_SCHEMA && t->depth == 1 && t->kind == CONF_JSON_TEXT &&
-             p->header->schema == NULL)
-        p->header->schema = g_strndup(t->text, MIN(t->length, 40));
     return TRUE;
 }
-
-/* --- whole files -------------------------------------------------------------------------------- */
 
 static void
 parser_init(Parser *p, CalibrateEventFunc func, gpointer user, CalibrateHeader *header)
 {
-    *p = (Parser){.func = func, .user = user, .header = header, .event_depth = 2};
-    *header = (CalibrateHeader){.rank = -1, .world_size = -1};
-    header->keys = g_ptr_array_new_with_free_func(g_free);
+    *p = (Parser){.func = func, .user = user, .beside.header = header, .event_depth = 2};
+    calibrate_header_init(header);
     for (guint i = 0; i < CALIBRATE_N_ARGS; i++)
         p->text[i] = g_string_new(NULL);
     p->name = g_string_new(NULL);
@@ -408,34 +291,14 @@ parser_clear(Parser *p)
     g_string_free(p->category, TRUE);
 }
 
-/* Which kind of file is it, where it is no trace? */
-static gboolean
-check_kind(const char *name, const CalibrateHeader *h, GError **error)
-{
-    if (h->has_events)
-        return TRUE;
-    g_ptr_array_add(h->keys, NULL);
-    g_autofree char *list = g_strjoinv(", ", (char **)h->keys->pdata);
-    if (h->has_nodes && h->schema != NULL)
-        g_set_error(error, CALIBRATE_ERROR, CALIBRATE_ERROR_KIND,
-                    "%s: is a PyTorch execution trace (schema %s), which has no times of kernels; "
-                    "write the profiler's Chrome trace of that run",
-                    name, h->schema);
-    else
-        g_set_error(error, CALIBRATE_ERROR, CALIBRATE_ERROR_KIND,
-                    "%s: has no traceEvents, but %s; write a Chrome trace of PyTorch's profiler",
-                    name, h->keys->len > 1 ? list : "nothing");
-    return FALSE;
-}
-
 gboolean
 calibrate_events_load(const char *path, CalibrateEventFunc func, gpointer user,
                       CalibrateHeader *ret_header, GError **error)
 {
     Parser p;
     parser_init(&p, func, user, ret_header);
-    gboolean done =
-        conf_json_stream_load(path, take, &p, error) && check_kind(path, ret_header, error);
+    gboolean done = conf_json_stream_load(path, take, &p, error) &&
+                    calibrate_header_check(path, ret_header, error);
     parser_clear(&p);
     return done;
 }
@@ -447,7 +310,7 @@ calibrate_events_parse(const char *name, const char *text, gsize length, Calibra
     Parser p;
     parser_init(&p, func, user, ret_header);
     gboolean done = conf_json_stream_parse(name, text, length, take, &p, error) &&
-                    check_kind(name, ret_header, error);
+                    calibrate_header_check(name, ret_header, error);
     parser_clear(&p);
     return done;
 }

@@ -1,7 +1,7 @@
 /* Events of a Chrome trace as PyTorch's profiler (Kineto) writes it, one after the other. */
 #pragma once
 
-#include "conf/json_stream.h"
+#include "calibrate/header.h"
 
 /* The arguments that are kept. */
 typedef enum {
@@ -32,27 +32,9 @@ typedef struct {
         [CALIBRATE_N_ARGS]; /* "" where there is none; elements of a list have a tab between them */
 } CalibrateEvent;
 
-/* What stands beside the events; comes with the last call. */
-typedef struct {
-    gboolean has_events; /* "traceEvents", or the file is a list */
-    gboolean has_nodes;  /* "nodes": an execution trace */
-    char *schema;        /* of an execution trace; NULL */
-    char *device;        /* name of the first GPU; NULL */
-    guint n_devices;
-    char *backend;           /* "nccl"; NULL */
-    gint64 rank, world_size; /* -1: it does not say */
-    gint64 base_ns;          /* of the trace's origin since 1970; 0: its times are since then */
-    char *contents;          /* of another kind of file: how many of what; NULL */
-    gint64 step_ns;          /* times are cut off to whole multiples; 0: they are not */
-    gboolean sums_only;      /* kernels that do not say when they began, one after the other here */
-    GPtrArray *keys;         /* of char*: names at the top, at most 12, for complaints */
-} CalibrateHeader;
-void calibrate_header_clear(CalibrateHeader *header);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CalibrateHeader, calibrate_header_clear)
-
 typedef gboolean (*CalibrateEventFunc)(const CalibrateEvent *event, gpointer user, GError **error);
 
-/* `ret_header` is to be cleared in any case. */
+/* `ret_header` comes with the last event; it is to be cleared in any case. */
 gboolean calibrate_events_load(const char *path, CalibrateEventFunc func, gpointer user,
                                CalibrateHeader *ret_header,
                                GError **error) G_GNUC_WARN_UNUSED_RESULT;

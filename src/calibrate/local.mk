@@ -1,5 +1,5 @@
 ## Sources of the layer calibrate.
-libdtsim_a_SOURCES += %D%/error.h
+libdtsim_a_SOURCES += %D%/error.c %D%/error.h
 libdtsim_a_SOURCES += %D%/chakra.c %D%/chakra.h
 libdtsim_a_SOURCES += %D%/chakra_groups.c %D%/chakra_groups.h
 libdtsim_a_SOURCES += %D%/chakra_json.c %D%/chakra_json.h
@@ -21,6 +21,7 @@ libdtsim_a_SOURCES += %D%/fit_network.c
 libdtsim_a_SOURCES += %D%/fit_rows.c %D%/fit_rows.h
 libdtsim_a_SOURCES += %D%/fit_write.c
 libdtsim_a_SOURCES += %D%/event.c %D%/event.h
+libdtsim_a_SOURCES += %D%/header.c %D%/header.h
 libdtsim_a_SOURCES += %D%/kernel.c %D%/kernel.h
 libdtsim_a_SOURCES += %D%/call.c %D%/call.h
 libdtsim_a_SOURCES += %D%/trace.c %D%/trace.h

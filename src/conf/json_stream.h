@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <string.h>
 
 typedef enum {
     CONF_JSON_MAP,
@@ -22,6 +23,14 @@ typedef struct {
         text; /* of a key, text, number or bool: `length` bytes, no NUL after them, until the next token */
     gsize length;
 } ConfJsonToken;
+
+/* For names, which most tokens are not: the first letter tells. */
+static inline gboolean
+conf_json_is(const ConfJsonToken *token, const char *word)
+{
+    return token->length > 0 && word[0] == token->text[0] && strlen(word) == token->length &&
+           memcmp(word, token->text, token->length) == 0;
+}
 
 /* FALSE with *error set stops the reading. */
 typedef gboolean (*ConfJsonFunc)(const ConfJsonToken *token, gpointer user, GError **error);
