@@ -3,6 +3,7 @@
 
 #include "calib/seats.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +98,7 @@ seat_process(const CalibSeatsHello *all, int rank, const Host *host, int before,
              CalibError *error)
 {
     int first = 0, n = all[rank].n_gpus, slot = before + host->gpus_before;
+    assert(host->processes > 0); /* this one */
     if (host->sight == ALIKE) {
         if (host->gpus % host->processes != 0)
             return complain(error, "%d processes on %s for %d GPUs; start one a GPU, or one a node",
@@ -133,7 +135,7 @@ add_up(const CalibSeatsHello *all, int world, int rank, Node *ret, CalibError *e
     Node node = {0};
     int mine = first_of(all, rank, same_host);
     for (int i = 0; i < world; i++) {
-        Host host;
+        Host host = {.processes = 1};
         if (!same_node(&all[i], &all[rank]) || first_of(all, i, same_host) != i)
             continue;
         if (!survey(all, world, i, &host, error))
@@ -174,7 +176,7 @@ calib_seats_find(const CalibSeatsHello *all, int world, int rank, CalibSeats *re
 {
     CalibSeats seats = {0};
     Node node;
-    Host host;
+    Host host = {.processes = 1};
     int first = first_of(all, rank, same_node);
     if (!check_kinds(all, world, error) || !add_up(all, world, 0, &node, error))
         return false;
