@@ -25,7 +25,7 @@ stats data index 0 using 1:3 nooutput
 left = STATS_min_x < undisturbed ? STATS_min_x : undisturbed
 right = STATS_max_x > undisturbed ? STATS_max_x : undisturbed
 margin = right > left ? 0.06 * (right - left) : 0.01 * right
-top = STATS_max_y * 1.15
+top = STATS_max_y * 1.3
 
 set title title noenhanced
 set xlabel sprintf("iteration (%s)", unit)
@@ -33,7 +33,7 @@ set ylabel "share of samples"
 set y2label "share not longer"
 set xrange [left - margin:right + margin]
 set yrange [0:top]
-set y2range [0:1.15]
+set y2range [0:1.3]
 set border 11
 set xtics nomirror out
 set ytics nomirror out
@@ -46,4 +46,4 @@ set arrow from undisturbed, 0 to undisturbed, top nohead dashtype 3 linewidth 2 
 plot data index 0 using 1:3:2 with boxes linecolor rgb "#4477aa" title "samples", \
      data index 1 using 1:3 axes x1y2 with steps linewidth 2 linecolor rgb "#cc6677" \
          title "not longer (right axis)", \
-     NaN with lines dashtype 3 linewidth 2 linecolor rgb "#555555" title sprintf("undisturbed, +- %.3g %s (one sigma, all together)", error, unit)
+     NaN with lines dashtype 3 linewidth 2 linecolor rgb "#555555" title sprintf("undisturbed, +- %.3g %s", error, unit)

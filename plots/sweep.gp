@@ -1,5 +1,5 @@
 # How does a quantity depend on an axis?  For the bubble, the closed form for equal stages is dotted beside.
-# gnuplot -c sweep.gp DATA PICTURE svg|png TITLE<tab>AXIS<tab>QUANTITY<tab>0|1 (closed form)
+# gnuplot -c sweep.gp DATA PICTURE svg|png TITLE<tab>AXIS<tab>QUANTITY<tab>0|1 (closed form)|2 (errors)
 # DATA: one block a curve; columns x, y, closed form (or NaN), the curve's name, one
 # sigma (or NaN).
 
@@ -49,15 +49,15 @@ array colors[8] = [0x4477aa, 0xcc6677, 0x228833, 0xddaa33, 0x66ccee, 0xaa3377, 0
 color(i) = colors[(i - 1) % 8 + 1]
 point(i) = word("7 5 9 13 11", int((i - 1) / 8) % 5 + 1) + 0
 
-if (closed) {
+errors = closed == 2
+if (closed == 1) {
     plot for [i = 1:blocks] data index i - 1 using 1:2 with linespoints pointtype point(i) \
              pointsize 0.7 linewidth 2 linecolor rgb color(i) title names[i] noenhanced, \
          for [i = 1:blocks] data index i - 1 using 1:3 with lines dashtype 3 linewidth 2 \
              linecolor rgb color(i) title (i == 1 ? "closed form, equal stages" : "")
 } else {
-    plot for [i = 1:blocks] data index i - 1 using 1:2 with linespoints pointtype point(i) \
-             pointsize 0.7 linewidth 2 linecolor rgb color(i) title names[i] noenhanced, \
-         for [i = 1:blocks] data index i - 1 using 1:2:5 with yerrorbars pointtype -1 \
-             linewidth 1 linecolor rgb color(i) \
-             title (i == 1 ? "one sigma" : "")
+    plot for [i = 1:blocks] data index i - 1 using 1:2:5 with yerrorbars pointtype 0 \
+             linewidth 1 linecolor rgb color(i) title (i == 1 && errors ? "one sigma" : ""), \
+         for [i = 1:blocks] data index i - 1 using 1:2 with linespoints pointtype point(i) \
+             pointsize 0.7 linewidth 2 linecolor rgb color(i) title names[i] noenhanced
 }

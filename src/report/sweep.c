@@ -29,11 +29,13 @@ value_of(const ReportPoint *p, guint quantity)
     return values[quantity];
 }
 
-/* Of a time and what is in proportion to it, or to its inverse, the time's relative error; else NAN. */
+/* Quantities that are a time, in proportion to it, or to its inverse. */
+static const gboolean of_time[] = {FALSE, TRUE, TRUE, TRUE, FALSE};
+
+/* The relative error of the time, of the quantity; NAN of the others. */
 static double
 error_of(const ReportPoint *p, guint quantity)
 {
-    static const gboolean of_time[] = {FALSE, TRUE, TRUE, TRUE, FALSE};
     return of_time[quantity] ? value_of(p, quantity) * p->certainty.error_s / p->time_s : NAN;
 }
 
@@ -362,7 +364,10 @@ report_sweep_plot(const ReportSweep *sweep, guint quantity, const char *title, c
     g_autoptr(GString) data = g_string_new(NULL);
     for (guint i = 0; i < sweep->points->len; i++)
         append_curve(sweep, quantity, x, i, data);
-    g_autofree char *words = g_strdup_printf("%s\t%s\t%s\t%d", title, sweep->axes[x].option,
-                                             labels[quantity], quantity == 0);
+    g_autofree char *words =
+        g_strdup_printf("%s\t%s\t%s\t%d", title, sweep->axes[x].option, labels[quantity],
+                        quantity == 0       ? 1
+                        : of_time[quantity] ? 2
+                                            : 0);
     return report_plot("sweep.gp", data, words, path, error);
 }
