@@ -22,14 +22,13 @@ typedef enum {
 
 /* All text is borrowed until the next event. */
 typedef struct {
-    const char *name, *category; /* "" where there is none */
-    char phase;                  /* 'X': has a duration */
-    gboolean
-        timed; /* times are there and can be: ns from the trace's own origin, not negative in length */
-    gint64 begin_ns, duration_ns;
-    guint64 thread; /* of process and thread, whatever these are */
-    const char *args
-        [CALIBRATE_N_ARGS]; /* "" where there is none; elements of a list have a tab between them */
+    const char *name, *category;  /* "" where there is none */
+    char phase;                   /* 'X': has a duration */
+    gboolean timed;               /* times are there and can be, no length negative */
+    gint64 begin_ns, duration_ns; /* from the trace's own origin */
+    guint64 thread;               /* of process and thread, whatever these are */
+    /* "" where there is none; elements of a list have a tab between them */
+    const char *args[CALIBRATE_N_ARGS];
 } CalibrateEvent;
 
 typedef gboolean (*CalibrateEventFunc)(const CalibrateEvent *event, gpointer user, GError **error);

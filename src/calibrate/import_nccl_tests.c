@@ -25,14 +25,8 @@ dtype_of(const char *name)
 static char *
 find_op(const CalibrateImport *import, const char *path, const NetTestsTable *t, NetOp *ret_op)
 {
-    g_autoptr(GString) names = g_string_new(NULL);
-    guint n = 0;
-    for (guint i = 0; i < NET_N_OPS; i++) {
-        if (!(t->ops & 1u << i))
-            continue;
-        g_string_append_printf(names, "%s%s", n++ > 0 ? " or " : "", net_op_name((NetOp)i));
-        *ret_op = (NetOp)i;
-    }
+    g_autofree char *words = NULL;
+    guint n = net_tests_ops(t, ret_op, &words);
     if (n == 0)
         return g_strdup_printf("%s:%u: is of %s, which is not modelled; leave it out", path,
                                t->line,
@@ -44,7 +38,7 @@ find_op(const CalibrateImport *import, const char *path, const NetTestsTable *t,
         return NULL;
     }
     return g_strdup_printf("%s:%u: does not say which collective it is; write --op %s", path,
-                           t->line, names->str);
+                           t->line, words);
 }
 
 static char *

@@ -4,9 +4,8 @@
 #include "calibrate/import.h"
 
 typedef struct {
-    gboolean
-        replaces;   /* rows of what is there already take their place; else what is there stays */
-    const char *by; /* "dtsim calibrate import kineto" */
+    gboolean replaces; /* rows of what is there take its place; else what is there stays */
+    const char *by;    /* "dtsim calibrate import kineto" */
 } CalibrateMergeWish;
 
 typedef struct {

@@ -81,14 +81,8 @@ table_choose(const NetTestsLog *log, const CliLogWish *wish, int op, GError **er
 static gboolean
 op_choose(const NetTestsTable *t, const char *path, int op, NetOp *ret_op, GError **error)
 {
-    g_autoptr(GString) names = g_string_new(NULL);
-    guint n = 0;
-    for (guint i = 0; i < NET_N_OPS; i++) {
-        if (!(t->ops & 1u << i))
-            continue;
-        g_string_append_printf(names, "%s%s", n++ > 0 ? " or " : "", net_op_name((NetOp)i));
-        *ret_op = (NetOp)i;
-    }
+    g_autofree char *words = NULL;
+    guint n = net_tests_ops(t, ret_op, &words);
     if (op >= 0 && (t->ops & 1u << op)) {
         *ret_op = (NetOp)op;
         return TRUE;
@@ -98,15 +92,15 @@ op_choose(const NetTestsTable *t, const char *path, int op, NetOp *ret_op, GErro
     if (n == 0)
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
                     "%s:%u: the table is of %s, which is not modelled; write another --table", path,
-                    t->line, t->name != NULL ? t->name : "a reduction or gather to one root");
+                    t->line, words);
     else if (op < 0)
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
                     "%s:%u: the log does not say which collective it is; write dtsim collective %s",
-                    path, t->line, names->str);
+                    path, t->line, words);
     else
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
-                    "%s:%u: the table is of %s; write that instead of %s", path, t->line,
-                    names->str, net_op_name((NetOp)op));
+                    "%s:%u: the table is of %s; write that instead of %s", path, t->line, words,
+                    net_op_name((NetOp)op));
     return FALSE;
 }
 

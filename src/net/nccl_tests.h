@@ -14,8 +14,8 @@ typedef struct {
     gint64 bytes, count;
     double us[NET_TESTS_N_PLACES]; /* NAN: not there */
     double algbw_GBps[NET_TESTS_N_PLACES], busbw_GBps[NET_TESTS_N_PLACES];
-    gint64 wrong
-        [NET_TESTS_N_PLACES]; /* -1: not checked, or an error of rounding as old versions print */
+    /* -1: not checked, or an error of rounding as old versions print */
+    gint64 wrong[NET_TESTS_N_PLACES];
 } NetTestsRow;
 
 typedef struct {
@@ -33,8 +33,8 @@ typedef struct {
 
 typedef struct {
     GPtrArray *tables; /* of NetTestsTable, by their first line */
-    GPtrArray
-        *notes; /* of char*: "FILE:LINE: ..." rows that are torn or cannot be, and were left out */
+    /* of char*: "FILE:LINE: ..." rows that are torn or cannot be, and were left out */
+    GPtrArray *notes;
 } NetTestsLog;
 
 /* No table with a row is an error. */
@@ -43,6 +43,9 @@ NetTestsLog *net_tests_parse(const char *name, const char *text, GError **error)
 void net_tests_free(NetTestsLog *log);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NetTestsLog, net_tests_free)
 
+/* How many ops name and columns leave, the last of them, and all in words ("all_gather or all_to_all"), which the caller
+ * frees. Of none the words say what it is: "a reduction or gather to one root". */
+guint net_tests_ops(const NetTestsTable *table, NetOp *ret_last, char **ret_words);
 /* Mean of all busbw of rows, as nccl-tests prints it. */
 double net_tests_average(const NetTestsTable *table);
 /* The ranks that busbw / algbw of all rows leave for `op`, *ret_low .. *ret_high; FALSE where it says nothing

@@ -208,6 +208,23 @@ net_tests_table_finish(NetTestsTable *table, const NetTestsShape *shape,
     }
 }
 
+guint
+net_tests_ops(const NetTestsTable *t, NetOp *ret_last, char **ret_words)
+{
+    GString *words = g_string_new(NULL);
+    guint n = 0;
+    for (guint i = 0; i < NET_N_OPS; i++) {
+        if (!(t->ops & 1u << i))
+            continue;
+        g_string_append_printf(words, "%s%s", n++ > 0 ? " or " : "", net_op_name((NetOp)i));
+        *ret_last = (NetOp)i;
+    }
+    if (n == 0)
+        g_string_append(words, t->name != NULL ? t->name : "a reduction or gather to one root");
+    *ret_words = g_string_free(words, FALSE);
+    return n;
+}
+
 double
 net_tests_average(const NetTestsTable *table)
 {
