@@ -37,6 +37,13 @@ comment_of(const char *line)
     return line + strlen(line);
 }
 
+/* Lines may end in CR LF, of which LF has been cut. */
+static const char *
+ending_of(const char *line)
+{
+    return g_str_has_suffix(line, "\r") ? "\r" : "";
+}
+
 /* The line with another value; its own comment stays, unless a fit wrote it. */
 static char *
 line_with(const char *line, const CalibrateKey *key)
@@ -46,7 +53,7 @@ line_with(const char *line, const CalibrateKey *key)
     g_strchomp(head);
     if (*comment != '\0' && !g_str_has_prefix(comment, "# fitted to "))
         return g_strdup_printf("%s = %s %s", head, key->text, comment);
-    return g_strdup_printf("%s = %s # fitted to %s", head, key->text, key->from);
+    return g_strdup_printf("%s = %s # fitted to %s%s", head, key->text, key->from, ending_of(line));
 }
 
 /* A new line after the last key of the section, or a section at the end. */
@@ -66,15 +73,17 @@ insert(GPtrArray *lines, const CalibrateKey *key)
         if (now != NULL && strcmp(now, key->section) == 0 && (section != NULL || has_key))
             last = (int)i;
     }
-    char *line = g_strdup_printf("%s = %s # fitted to %s", key->key, key->text, key->from);
+    const char *ending = lines->len > 0 ? ending_of(lines->pdata[MAX(last, 0)]) : "";
+    char *line =
+        g_strdup_printf("%s = %s # fitted to %s%s", key->key, key->text, key->from, ending);
     if (last >= 0) {
         g_ptr_array_insert(lines, last + 1, line);
         return;
     }
     while (lines->len > 0 && *(const char *)lines->pdata[lines->len - 1] == '\0')
         g_ptr_array_remove_index(lines, lines->len - 1);
-    g_ptr_array_add(lines, g_strdup(""));
-    g_ptr_array_add(lines, g_strdup_printf("[%s]", key->section));
+    g_ptr_array_add(lines, g_strdup(ending));
+    g_ptr_array_add(lines, g_strdup_printf("[%s]%s", key->section, ending));
     g_ptr_array_add(lines, line);
     g_ptr_array_add(lines, g_strdup(""));
 }

@@ -48,7 +48,7 @@ fit_group(Wish *w)
     return group;
 }
 
-/* What ships with dtsim is not for anybody to change. */
+/* What ships with dtsim is not for anybody to change. `name` is of a system that was found. */
 static gboolean
 check_writable(const Wish *w, const char *name, GError **error)
 {
@@ -56,8 +56,8 @@ check_writable(const Wish *w, const char *name, GError **error)
         return TRUE;
     g_set_error(
         error, CLI_ERROR, CLI_ERROR_USAGE,
-        "calibrate fit --write: '%s' is a machine that ships with dtsim; copy its folder and "
-        "write the path of the copy",
+        "calibrate fit --write: '%s' ships with dtsim; copy its folder and write the path of the "
+        "copy",
         name);
     return FALSE;
 }
@@ -71,11 +71,10 @@ fit(const Wish *w, int argc, char **argv, GError **error)
             "calibrate fit: of which machine? write its system directory, or a name of dtsim systems");
         return FALSE;
     }
-    if (!check_writable(w, argv[1], error))
-        return FALSE;
     g_autoptr(ClusterSystem) system = cluster_system_load(argv[1], NULL, error);
-    g_autoptr(CalibrateFit) fitted =
-        system != NULL ? calibrate_fit(system, (guint)w->folds, error) : NULL;
+    g_autoptr(CalibrateFit) fitted = system != NULL && check_writable(w, argv[1], error)
+                                         ? calibrate_fit(system, (guint)w->folds, error)
+                                         : NULL;
     if (fitted == NULL)
         return FALSE;
     g_autofree char *path =

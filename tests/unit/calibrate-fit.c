@@ -283,6 +283,14 @@ test_write(Room *room, gconstpointer data G_GNUC_UNUSED)
     g_assert_nonnull(strstr(added, "\n[node]\nnvlink-efficiency = "));
     g_assert_nonnull(strstr(added, "\nlaunch = 1us\n"));
     g_assert_true(strstr(added, "kernel-floor") < strstr(added, "[host]"));
+    /* Lines that end in CR LF still all do. */
+    g_auto(GStrv) lines = g_strsplit(added, "\n", -1);
+    g_autofree char *dos = g_strjoinv("\r\n", lines);
+    g_autofree char *dos_again = calibrate_fit_conf(fit, dos);
+    g_assert_cmpstr(dos_again, ==, dos);
+    g_autofree char *dos_added =
+        calibrate_fit_conf(fit, "[gpu]\r\nname = T\r\n\r\n[host]\r\nlaunch = 1us\r\n");
+    g_assert_cmpstr(dos_added, ==, dos);
 }
 
 /* One row, a rate above the nominal one, rows that end early: told of, and not written. */
