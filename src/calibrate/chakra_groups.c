@@ -86,8 +86,7 @@ take(const ConfJsonToken *t, gpointer user, G_GNUC_UNUSED GError **error)
     if (t->depth == 1 && t->kind == CONF_JSON_END_MAP)
         end_group(r);
     else if (t->depth == 2 && t->kind == CONF_JSON_KEY)
-        g_strlcpy(r->key, t->length < sizeof r->key ? t->text : "",
-                  MIN(t->length + 1, sizeof r->key));
+        conf_json_token_copy(t, r->key, sizeof r->key);
     else if (t->depth == 2 && t->kind >= CONF_JSON_TEXT)
         take_member(r, t);
     else if (t->depth == 3 && t->kind == CONF_JSON_NUMBER && strcmp(r->key, "ranks") == 0) {

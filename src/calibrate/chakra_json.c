@@ -38,8 +38,7 @@ take(const ConfJsonToken *t, gpointer user, G_GNUC_UNUSED GError **error)
     } else if (t->depth == 2 && t->kind == CONF_JSON_MAP) {
         c->n_nodes++;
     } else if (t->depth == 3 && t->kind == CONF_JSON_KEY) {
-        g_strlcpy(c->key, t->length < sizeof c->key ? t->text : "",
-                  MIN(t->length + 1, sizeof c->key));
+        conf_json_token_copy(t, c->key, sizeof c->key);
     } else if (t->depth == 3 && strcmp(c->key, "name") == 0) {
         c->n_collectives += t->length > 5 && memcmp(t->text, "nccl:", 5) == 0;
     } else if (t->depth == 3 && strcmp(c->key, "exclusive_dur") == 0) {

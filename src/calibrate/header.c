@@ -63,21 +63,13 @@ calibrate_header_key(CalibrateHeaderReader *r, const ConfJsonToken *t)
 }
 
 static void
-remember_word(CalibrateHeaderReader *r, const ConfJsonToken *t)
-{
-    gsize n = MIN(t->length, sizeof r->word - 1);
-    memcpy(r->word, t->text, n);
-    r->word[n] = '\0';
-}
-
-static void
 take_device(CalibrateHeaderReader *r, const ConfJsonToken *t)
 {
     CalibrateHeader *h = r->header;
     if (t->depth == 2 && t->kind == CONF_JSON_MAP)
         h->n_devices++;
     else if (t->depth == 3 && t->kind == CONF_JSON_KEY)
-        remember_word(r, t);
+        conf_json_token_copy(t, r->word, sizeof r->word);
     else if (t->depth == 3 && t->kind == CONF_JSON_TEXT && h->device == NULL &&
              strcmp(r->word, "name") == 0)
         h->device = g_strndup(t->text, MIN(t->length, 80));
@@ -90,7 +82,7 @@ take_distributed(CalibrateHeaderReader *r, const ConfJsonToken *t)
     if (t->depth != 2)
         return;
     if (t->kind == CONF_JSON_KEY)
-        remember_word(r, t);
+        conf_json_token_copy(t, r->word, sizeof r->word);
     else if (strcmp(r->word, "backend") == 0 && t->kind == CONF_JSON_TEXT && h->backend == NULL)
         h->backend = g_strndup(t->text, MIN(t->length, 40));
     else if (strcmp(r->word, "rank") == 0)

@@ -23,6 +23,14 @@ typedef struct {
     gsize line_begin;   /* byte after the last line break of those */
 } Reader;
 
+void
+conf_json_token_copy(const ConfJsonToken *token, char *text, gsize size)
+{
+    gsize n = MIN(token->length, size - 1);
+    memcpy(text, token->text, n);
+    text[n] = '\0';
+}
+
 static int
 emit(Reader *r, ConfJsonKind kind, guint depth, const char *text, gsize length)
 {

@@ -32,6 +32,9 @@ conf_json_is(const ConfJsonToken *token, const char *word)
            memcmp(word, token->text, token->length) == 0;
 }
 
+/* Its text with a NUL, as much of it as there is room for: a longer one is none of those that are looked for. */
+void conf_json_token_copy(const ConfJsonToken *token, char *text, gsize size);
+
 /* FALSE with *error set stops the reading. */
 typedef gboolean (*ConfJsonFunc)(const ConfJsonToken *token, gpointer user, GError **error);
 

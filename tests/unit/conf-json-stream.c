@@ -164,6 +164,19 @@ test_files(void)
     g_rmdir(folder);
 }
 
+/* Text of a token has no NUL behind it. */
+static void
+test_copy(void)
+{
+    const char text[] = {'n', 'a', 'm', 'e', '!', '!'};
+    char word[8], short_word[4];
+    const ConfJsonToken token = {CONF_JSON_KEY, 1, text, 4};
+    conf_json_token_copy(&token, word, sizeof word);
+    g_assert_cmpstr(word, ==, "name");
+    conf_json_token_copy(&token, short_word, sizeof short_word);
+    g_assert_cmpstr(short_word, ==, "nam");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -173,6 +186,7 @@ main(int argc, char **argv)
     g_test_add_func("/conf/json-stream/complaints", test_complaints);
     g_test_add_func("/conf/json-stream/place-in-long-lines", test_place_in_long_lines);
     g_test_add_func("/conf/json-stream/depth", test_depth);
+    g_test_add_func("/conf/json-stream/copy-of-a-token", test_copy);
     g_test_add_func("/conf/json-stream/refusal", test_refusal);
     g_test_add_func("/conf/json-stream/files", test_files);
     return g_test_run();
