@@ -32,11 +32,22 @@
 /* Fewer points say nothing about the covariates. */
 #define ENOUGH_POINTS 100
 
+/* Candidates for Fit.waves: dense tables gain by the larger, sparse ones may lose. */
+static const double wave_scales[] = {1, 4};
+/* Points that choose between them. */
+#define JURY 400
+
 typedef struct {
     CostGemmPass pass;
     gint64 m, n, k, batch;
     double ns;
 } Row;
+
+typedef struct {
+    double waves; /* so many doublings of a shape does a doubling lost to waves count for */
+    double coefficients[COST_TILING_COVARIATES];
+    double least, most; /* what covariates come to at the points */
+} Fit;
 
 struct CostGemmTable {
     const ClusterSystem *system; /* borrowed */
@@ -44,8 +55,7 @@ struct CostGemmTable {
     gboolean less_cast;
     GArray *rows;         /* Row, sorted, unique: for exact hits */
     CostSurface *surface; /* of the forward rows */
-    double coefficients[COST_TILING_COVARIATES];
-    double least, most;          /* what covariates come to at the points */
+    Fit fit;
     double factor[3], spread[3]; /* by pass */
 };
 
@@ -64,7 +74,7 @@ gemm_of(const Row *row, ClusterDtype dtype)
 /* A batch of GEMMs is as long as one whose rows are stacked: what differs, the second operand's
  * bytes and the tiles, is in the roofline. */
 static void
-coordinates(const ClusterSystem *system, const CostGemm *g, double x[COST_SURFACE_AXES])
+coordinates(const CostGemmTable *t, const CostGemm *g, double x[COST_SURFACE_AXES])
 {
     double m = log2((double)g->m * (double)g->batch), n = log2((double)g->n);
     x[0] = MAX(m, n);
@@ -72,7 +82,9 @@ coordinates(const ClusterSystem *system, const CostGemm *g, double x[COST_SURFAC
     x[2] = log2((double)g->k);
     x[3] = CLAMP(m - n, -SLIM, SLIM) / 2;
     G_STATIC_ASSERT(COST_SURFACE_AXES == 4 + COST_TILING_AXES);
-    cost_tiling_axes(system, g, x + 4);
+    cost_tiling_axes(t->system, g, x + 4);
+    x[4] *= t->fit.waves;
+    x[5] *= t->fit.waves;
 }
 
 static double
@@ -80,7 +92,7 @@ covariates_sum(const CostGemmTable *t, const double *z)
 {
     double sum = 0;
     for (guint i = 0; i < COST_TILING_COVARIATES; i++)
-        sum += t->coefficients[i] * z[i];
+        sum += t->fit.coefficients[i] * z[i];
     return sum;
 }
 
@@ -88,14 +100,14 @@ static CostEstimate
 estimate(const CostGemmTable *t, const CostGemm *g)
 {
     double x[COST_SURFACE_AXES];
-    coordinates(t->system, g, x);
+    coordinates(t, g, x);
     CostEstimate at = cost_surface_at(t->surface, x);
-    if (t->most > t->least) {
+    if (t->fit.most > t->fit.least) {
         CostGemm plain = *g; /* as the points are */
         double z[COST_TILING_COVARIATES];
         plain.accumulate_fp32 = FALSE;
         cost_tiling_covariates(t->system, &plain, cost_gemm_reference_ns(t->system, &plain), z);
-        at.y += CLAMP(covariates_sum(t, z), t->least, t->most);
+        at.y += CLAMP(covariates_sum(t, z), t->fit.least, t->fit.most);
     }
     return at;
 }
@@ -230,21 +242,37 @@ static void
 fit_covariates(CostGemmTable *t, const double *y, const double *z)
 {
     guint n = cost_surface_n_points(t->surface);
-    cost_covariates_fit(t->surface, y, z, COST_TILING_COVARIATES, t->coefficients);
+    cost_covariates_fit(t->surface, y, z, COST_TILING_COVARIATES, t->fit.coefficients);
     g_autofree double *less = g_new(double, n);
     for (guint i = 0; i < n; i++) {
         less[i] = covariates_sum(t, z + (gsize)i * COST_TILING_COVARIATES);
-        t->least = MIN(t->least, less[i]);
-        t->most = MAX(t->most, less[i]);
+        t->fit.least = MIN(t->fit.least, less[i]);
+        t->fit.most = MAX(t->fit.most, less[i]);
     }
     cost_surface_lower(t->surface, less);
 }
 
-static void
-build_surface(CostGemmTable *t)
+/* y and z of the forward rows, in their order. */
+static guint
+find_points(const CostGemmTable *t, double *y, double *z)
 {
-    g_autofree double *y = g_new(double, t->rows->len);
-    g_autofree double *z = g_new(double, (gsize)t->rows->len *COST_TILING_COVARIATES);
+    guint n = 0;
+    for (guint i = 0; i < t->rows->len; i++) {
+        const Row *row = &g_array_index(t->rows, Row, i);
+        if (row->pass != COST_GEMM_FORWARD)
+            continue;
+        CostGemm g = gemm_of(row, t->dtype);
+        double reference_ns = cost_gemm_reference_ns(t->system, &g);
+        cost_tiling_covariates(t->system, &g, reference_ns, z + (gsize)n * COST_TILING_COVARIATES);
+        y[n++] = log(reference_ns / row->ns);
+    }
+    return n;
+}
+
+/* With `waves` as they are in t->fit; the rest of it is found. */
+static void
+build_surface(CostGemmTable *t, const double *y, const double *z)
+{
     t->surface = cost_surface_new();
     guint n = 0;
     for (guint i = 0; i < t->rows->len; i++) {
@@ -253,15 +281,36 @@ build_surface(CostGemmTable *t)
             continue;
         CostGemm g = gemm_of(row, t->dtype);
         double x[COST_SURFACE_AXES];
-        coordinates(t->system, &g, x);
-        double reference_ns = cost_gemm_reference_ns(t->system, &g);
-        cost_tiling_covariates(t->system, &g, reference_ns, z + (gsize)n * COST_TILING_COVARIATES);
-        y[n] = log(reference_ns / row->ns);
+        coordinates(t, &g, x);
         cost_surface_add(t->surface, x, y[n++]);
     }
     cost_surface_build(t->surface);
     if (n >= ENOUGH_POINTS)
         fit_covariates(t, y, z);
+}
+
+/* Of the surfaces that candidates make, that which misses least of points left out. */
+static void
+choose_surface(CostGemmTable *t)
+{
+    g_autofree double *y = g_new(double, t->rows->len);
+    g_autofree double *z = g_new(double, (gsize)t->rows->len *COST_TILING_COVARIATES);
+    guint n = find_points(t, y, z);
+    t->fit = (Fit){.waves = wave_scales[0]};
+    build_surface(t, y, z);
+    for (guint i = 1; n >= ENOUGH_POINTS && i < G_N_ELEMENTS(wave_scales); i++) {
+        CostSurface *best = t->surface;
+        Fit fit = t->fit;
+        t->fit = (Fit){.waves = wave_scales[i]};
+        build_surface(t, y, z);
+        if (cost_surface_mean_left_out(best, JURY) > cost_surface_mean_left_out(t->surface, JURY)) {
+            cost_surface_free(best);
+            continue;
+        }
+        cost_surface_free(t->surface);
+        t->surface = best;
+        t->fit = fit;
+    }
 }
 
 /* Median over the rows of `pass` of measured time / time of a forward GEMM of that shape. */
@@ -303,7 +352,7 @@ cost_gemm_table_new(const ClusterSystem *system, const ConfTable *rows, ClusterD
     t->less_cast = rows_have_cast(rows, dtype);
     if (t->less_cast)
         take_off_casts(t);
-    build_surface(t);
+    choose_surface(t);
     if (dtype == CLUSTER_FP8) {
         t->factor[COST_GEMM_DGRAD] = t->factor[COST_GEMM_WGRAD] = FP8_BACKWARD;
         t->spread[COST_GEMM_DGRAD] = t->spread[COST_GEMM_WGRAD] = FP8_BACKWARD_SPREAD;

@@ -428,18 +428,33 @@ cost_median(GArray *values)
                      2;
 }
 
-double
-cost_surface_leave_one_out(const CostSurface *t, guint most)
+/* At most `most` of them, evenly taken; caller frees. */
+static GArray *
+left_out_of(const CostSurface *t, guint most)
 {
-    guint n = t->points->len;
-    if (n < 2)
-        return 0;
-    g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
-    guint taken = MIN(n, most);
-    for (guint i = 0; i < taken; i++) {
+    GArray *errors = g_array_new(FALSE, FALSE, sizeof(double));
+    guint n = t->points->len, taken = MIN(n, most);
+    for (guint i = 0; i < taken && n > 1; i++) {
         const Point *p = &g_array_index(t->points, Point, (guint)((guint64)i * n / taken));
         double error = left_out_at(t, p);
         g_array_append_val(errors, error);
     }
-    return cost_median(errors);
+    return errors;
+}
+
+double
+cost_surface_leave_one_out(const CostSurface *t, guint most)
+{
+    g_autoptr(GArray) errors = left_out_of(t, most);
+    return errors->len > 0 ? cost_median(errors) : 0;
+}
+
+double
+cost_surface_mean_left_out(const CostSurface *t, guint most)
+{
+    g_autoptr(GArray) errors = left_out_of(t, most);
+    double sum = 0;
+    for (guint i = 0; i < errors->len; i++)
+        sum += g_array_index(errors, double, i);
+    return errors->len > 0 ? sum / errors->len : 0;
 }

@@ -35,5 +35,7 @@ void cost_surface_lower(CostSurface *surface, const double *less);
 /* Median of |estimate - y| when a point (and all others at the same x) is left out and estimated,
  * over at most `most` points, evenly taken; 0 with fewer than two points. */
 double cost_surface_leave_one_out(const CostSurface *surface, guint most);
+/* Mean likewise. */
+double cost_surface_mean_left_out(const CostSurface *surface, guint most);
 /* Of many values; sorts them. */
 double cost_median(GArray *doubles);

@@ -24,9 +24,8 @@
 #define THRASHES 0.1
 /* The cache's rate over that of memory; its factor in the end is fitted. */
 #define CACHE_RATE 3
-/* Coordinates that differ so much are a doubling of a shape apart: least error of rows left out of an A100, H200, B200
- * and L40S, and flat around. */
-#define LOST 4.0
+/* Coordinates that differ so much are so many doublings of a shape apart: least error of rows left out of an A100,
+ * H200, B200 and L40S, and flat around. */
 #define CACHED 2.5
 #define RAGGED 0.6
 #define RAGGED_OF 64
@@ -57,8 +56,8 @@ void
 cost_tiling_axes(const ClusterSystem *system, const CostGemm *g, double ret[COST_TILING_AXES])
 {
     double share = cost_gemm_compute_share(system, g);
-    ret[0] = LOST * share * lost(system, g, 256, 128);
-    ret[1] = LOST * share * lost(system, g, 128, 128);
+    ret[0] = share * lost(system, g, 256, 128);
+    ret[1] = share * lost(system, g, 128, 128);
     ret[2] = CACHED * (1 - share) * cached(system, g);
     ret[3] = g->m % RAGGED_OF != 0 ? RAGGED : 0;
 }

@@ -4,7 +4,7 @@
 
 #include "cost/kernel.h"
 
-/* Each 0 to about 5, in the unit of the logarithms of shapes. */
+/* The first two: doublings lost to waves, 0 to 1; then 0 to about 3, in the unit of the logarithms of shapes. */
 enum { COST_TILING_AXES = 4, COST_TILING_COVARIATES = 10 };
 
 void cost_tiling_axes(const ClusterSystem *system, const CostGemm *gemm,
