@@ -321,6 +321,8 @@ play_two_leads(const Room *room, int rank)
             return WRONG;
     }
     CalibStatus status = join(room, rank, 2, 20, &crew, &error);
+    if (status == CALIB_OK) /* neither leaves before the other has seen it */
+        status = calib_crew_agree(crew, CALIB_OK, NULL, 0, &error);
     calib_crew_free(crew);
     return status == CALIB_OK ? DONE : JOIN_FAILED;
 }
