@@ -114,14 +114,17 @@ text_of(const Columns *c, guint row, int column)
 /* --- groups and shapes ------------------------------------------------------------------------ */
 
 static CliKernelGroup *
-group_of(GPtrArray *groups, const Columns *c, guint row, ClusterDtype dtype)
+group_of(GPtrArray *groups, const Columns *c, guint row, const CliKernelShape *shape)
 {
+    ClusterDtype dtype = shape->gemm.dtype;
+    gboolean backward = shape->attention.backward, causal = shape->attention.causal;
     const char *file = conf_table_name(c->table), *source = text_of(c, row, c->source);
     const char *gpu = c->gpu >= 0 ? text_of(c, row, c->gpu) : NULL;
     for (guint i = groups->len; i-- > 0;) {
         CliKernelGroup *g = groups->pdata[i];
-        if (g->kind == c->kind && g->dtype == dtype && strcmp(g->file, file) == 0 &&
-            strcmp(g->source, source) == 0 && g_strcmp0(g->gpu, gpu) == 0)
+        if (g->kind == c->kind && g->dtype == dtype && !g->backward == !backward &&
+            !g->causal == !causal && strcmp(g->file, file) == 0 && strcmp(g->source, source) == 0 &&
+            g_strcmp0(g->gpu, gpu) == 0)
             return g;
     }
     CliKernelGroup *g = g_new0(CliKernelGroup, 1);
@@ -130,6 +133,8 @@ group_of(GPtrArray *groups, const Columns *c, guint row, ClusterDtype dtype)
                           .source = source,
                           .gpu = gpu,
                           .dtype = dtype,
+                          .backward = backward,
+                          .causal = causal,
                           .shapes = g_array_new(FALSE, FALSE, sizeof(CliKernelShape)),
                           .index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL)};
     g_ptr_array_add(groups, g);
@@ -220,9 +225,10 @@ read_numbers(const Columns *c, guint row, CliKernelShape *shape, GError **error)
            conf_table_int(c->table, row, (guint)c->batch, &shape->gemm.batch, error);
 }
 
+/* A row counts in the group of its first time. */
 static gboolean
-add_time(const Columns *c, guint row, int column, CliKernelGroup *group,
-         const CliKernelShape *shape, guint *n, GError **error)
+add_time(const Columns *c, guint row, int column, GPtrArray *groups, const CliKernelShape *shape,
+         guint *n, GError **error)
 {
     const char *text = text_of(c, row, column);
     double us;
@@ -235,21 +241,23 @@ add_time(const Columns *c, guint row, int column, CliKernelGroup *group,
                             "must be from 0.001 to 1e12; write the time of one call in us");
         return FALSE;
     }
+    CliKernelGroup *group = group_of(groups, c, row, shape);
     shape_add(group, shape, us);
+    group->n_rows += *n == 0 ? 1 : 0;
     ++*n;
     return TRUE;
 }
 
 static gboolean
-add_times(const Columns *c, guint row, CliKernelGroup *group, CliKernelShape *shape, guint *n,
+add_times(const Columns *c, guint row, GPtrArray *groups, CliKernelShape *shape, guint *n,
           GError **error)
 {
     for (int i = 0; i < c->n_times; i++)
-        if (!add_time(c, row, c->times[i], group, shape, n, error))
+        if (!add_time(c, row, c->times[i], groups, shape, n, error))
             return FALSE;
     for (guint backward = 0; c->n_times == 0 && backward < 2; backward++) {
         shape->attention.backward = backward == 1;
-        if (!add_time(c, row, backward == 1 ? c->backward_time : c->forward_time, group, shape, n,
+        if (!add_time(c, row, backward == 1 ? c->backward_time : c->forward_time, groups, shape, n,
                       error))
             return FALSE;
     }
@@ -292,12 +300,10 @@ read_row(const Columns *c, guint row, GPtrArray *groups, GArray *skipped, GError
     if (!read_numbers(c, row, &shape, error))
         return FALSE;
     guint n = 0;
-    CliKernelGroup *group = group_of(groups, c, row, dtype);
-    if (!add_times(c, row, group, &shape, &n, error))
+    if (!add_times(c, row, groups, &shape, &n, error))
         return FALSE;
     if (n == 0)
         report_skipped_add(skipped, "no time", 1);
-    group->n_rows += n > 0 ? 1 : 0;
     return TRUE;
 }
 

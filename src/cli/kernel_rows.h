@@ -3,7 +3,8 @@
  * GEMM: columns m n k; attention: batch heads kv_heads head_dim, seq or seqlen, causal. Both: dtype, and times in us in
  * time_us, alt_time_us and all columns that begin with time_us_, or forward_us and backward_us. Read when there: gpu,
  * op, batch, pass (forward, dgrad, wgrad; fwd, bwd), layout (TN, NN, NT), source, software or kernel. Rows of one file,
- * source, GPU and dtype are one group; times of one shape in it become their geometric mean. */
+ * source, GPU and dtype, of attention also of one pass and mask, are one group; times of one shape in it become their
+ * geometric mean. */
 #pragma once
 
 #include "conf/table.h"
@@ -23,6 +24,7 @@ typedef struct {
     CliKernelKind kind;
     const char *file, *source, *gpu; /* borrowed from the table; gpu NULL: it has no such column */
     ClusterDtype dtype;
+    gboolean backward, causal; /* of attention */
     guint n_rows;
     GArray *shapes;    /* of CliKernelShape, in order of first appearance */
     GHashTable *index; /* look-up only: shape in words -> index + 1 */

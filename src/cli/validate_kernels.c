@@ -104,13 +104,13 @@ nearest_of(const CliKernelGroup *group, const double *x, guint i)
 /* --- the model -------------------------------------------------------------------------------- */
 
 static guint
-draw_sample(const CliKernelGroup *group, const CliKernelOptions *options)
+draw_sample(const CliKernelGroup *group, const CliKernelOptions *options, double sample_frac)
 {
     SimRandom random = sim_random_init((guint64)options->seed, "kernels", 0);
     guint n = 0;
     for (guint i = 0; i < group->shapes->len; i++) {
         CliKernelShape *shape = &g_array_index(group->shapes, CliKernelShape, i);
-        shape->fitted = sim_random_uniform(&random) < options->sample_frac;
+        shape->fitted = sim_random_uniform(&random) < sample_frac;
         n += shape->fitted ? 1 : 0;
     }
     return n;
@@ -185,6 +185,30 @@ predict(const CliKernelGroup *group, const ClusterSystem *system, const CostBook
     }
 }
 
+/* The share that was asked for, or the first larger one that makes enough; 0 fitted: none does. */
+static double
+draw_enough(const CliKernelGroup *group, const CliKernelOptions *options, guint *ret_fitted)
+{
+    const double shares[] = {options->sample_frac, 0.3, 0.5};
+    for (guint i = 0; i < G_N_ELEMENTS(shares); i++) {
+        *ret_fitted = shares[i] >= shares[0] ? draw_sample(group, options, shares[i]) : 0;
+        if (*ret_fitted >= ENOUGH_SHAPES && *ret_fitted < group->shapes->len)
+            return shares[i];
+    }
+    *ret_fitted = 0;
+    return 0;
+}
+
+static const char *
+kind_of(const CliKernelGroup *group)
+{
+    if (group->kind == CLI_KERNEL_GEMM)
+        return "gemm";
+    if (group->causal)
+        return group->backward ? "attention backward" : "attention";
+    return group->backward ? "full attention backward" : "full attention";
+}
+
 static gboolean
 skip_group(Validation *v, const CliKernelGroup *group, const char *why)
 {
@@ -197,9 +221,10 @@ group_run(gpointer data, gpointer user, GError **error)
 {
     const CliKernelGroup *group = data;
     Validation *v = user;
-    guint n_fitted = draw_sample(group, v->options);
-    if (n_fitted < ENOUGH_SHAPES || n_fitted == group->shapes->len)
-        return skip_group(v, group, "the sample of its group has fewer than 8 shapes, or all");
+    guint n_fitted = 0;
+    double sample_frac = draw_enough(group, v->options, &n_fitted);
+    if (n_fitted == 0)
+        return skip_group(v, group, "half of its group are fewer than 8 shapes");
     GError *failure = NULL;
     g_autoptr(ClusterSystem) system = cli_kernel_system(group, v->options->gpu, &failure);
     if (failure != NULL) {
@@ -215,7 +240,7 @@ group_run(gpointer data, gpointer user, GError **error)
         return FALSE;
     ReportKernelsRow *row = g_new0(ReportKernelsRow, 1);
     *row = (ReportKernelsRow){
-        .kind = group->kind == CLI_KERNEL_GEMM ? "gemm" : "attention",
+        .kind = kind_of(group),
         .file = group->file,
         .source = group->source,
         .gpu = group->gpu != NULL
@@ -223,6 +248,7 @@ group_run(gpointer data, gpointer user, GError **error)
                    : g_intern_string(v->options->gpu != NULL ? v->options->gpu : system->gpu_name),
         .dtype = cluster_dtype_name(group->dtype),
         .n_fitted = n_fitted,
+        .sample_frac = sample_frac,
         .errors = g_array_new(FALSE, FALSE, sizeof(ReportKernelsError))};
     g_ptr_array_add(v->rows, row);
     predict(group, system, book, row->errors);

@@ -90,6 +90,7 @@ kernels_json(const ReportKernels *kernels, GString *out)
         report_json_text(b, "gpu", r->gpu);
         report_json_text(b, "dtype", r->dtype);
         report_json_int(b, "fitted", r->n_fitted);
+        report_json_double(b, "sample_frac", r->sample_frac);
         json_row(b, kernels, r);
         json_builder_end_object(b);
     }
@@ -113,7 +114,7 @@ kernels_tsv(const ReportKernels *kernels, GString *out)
                                    range_names[range], way_names[way]);
         g_string_append_printf(out, "\t%s_within_sigma", range_names[range]);
     }
-    g_string_append_c(out, '\n');
+    g_string_append(out, "\tsample_frac\n");
     for (guint i = 0; i < kernels->rows->len; i++) {
         const ReportKernelsRow *r = kernels->rows->pdata[i];
         g_string_append_printf(out, "%s\t%s\t%s\t%s\t%s\t%u", r->kind, r->file, r->source, r->gpu,
@@ -127,7 +128,7 @@ kernels_tsv(const ReportKernels *kernels, GString *out)
             }
             g_string_append_printf(out, "\t%s", report_plain(within(r, range_us[range]), 4).text);
         }
-        g_string_append_c(out, '\n');
+        g_string_append_printf(out, "\t%s\n", report_plain(r->sample_frac, 4).text);
     }
 }
 
@@ -141,6 +142,7 @@ text_line(ReportTable *table, const ReportKernels *kernels, const ReportKernelsR
     report_table_cell(table, "%s", row != NULL ? row->kind : "all");
     report_table_cell(table, "%s", row != NULL ? row->gpu : "");
     report_table_cell(table, "%s", row != NULL ? row->dtype : "");
+    report_table_cell(table, "%s", row != NULL ? report_percent(row->sample_frac).text : "");
     report_table_cell(table, "%s", row != NULL ? report_fixed(row->n_fitted, 0).text : "");
     report_table_cell(table, "%u", n);
     for (guint way = 0; way < REPORT_KERNELS_N_WAYS; way++) {
@@ -155,10 +157,10 @@ text_line(ReportTable *table, const ReportKernels *kernels, const ReportKernelsR
 static void
 text_range(const ReportKernels *kernels, double from_us, GString *out)
 {
-    static const char *const heads[] = {"kind",   "gpu",      "dtype",    "fitted", "n",
-                                        "median", "p90",      "roofline", "p90",    "nearest",
-                                        "p90",    "in sigma", "source",   NULL};
-    g_autoptr(ReportTable) table = report_table_new("lllrrrrrrrrrl", heads);
+    static const char *const heads[] = {"kind",    "gpu",    "dtype",    "sample",   "fitted",
+                                        "n",       "median", "p90",      "roofline", "p90",
+                                        "nearest", "p90",    "in sigma", "source",   NULL};
+    g_autoptr(ReportTable) table = report_table_new("lllrrrrrrrrrrl", heads);
     for (guint i = 0; i < kernels->rows->len; i++)
         text_line(table, kernels, kernels->rows->pdata[i], from_us);
     if (kernels->rows->len > 1)
@@ -171,7 +173,8 @@ static void
 kernels_text(const ReportKernels *kernels, GString *out)
 {
     g_string_append_printf(
-        out, "%s of the shapes fitted, the others predicted; those of %s us and more:\n\n",
+        out,
+        "%s of the shapes fitted, or more where these are few, the others predicted; those of %s us and more:\n\n",
         report_percent(kernels->sample_frac).text, report_plain(REPORT_KERNELS_LONG_US, 3).text);
     text_range(kernels, REPORT_KERNELS_LONG_US, out);
     g_string_append(out, "All:\n\n");

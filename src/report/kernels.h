@@ -19,10 +19,11 @@ typedef struct {
 } ReportKernelsError;
 
 typedef struct {
-    const char *kind;                        /* "gemm" */
+    const char *kind;                        /* "gemm", "attention", "attention backward" */
     const char *file, *source, *gpu, *dtype; /* borrowed; source "": the file names none */
     guint n_fitted;
-    GArray *errors; /* of ReportKernelsError */
+    double sample_frac; /* of its shapes; more than was asked for where those were too few */
+    GArray *errors;     /* of ReportKernelsError */
 } ReportKernelsRow;
 
 typedef struct {
