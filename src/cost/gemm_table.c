@@ -293,7 +293,7 @@ build_surface(CostGemmTable *t, const double *y, const double *z)
 static void
 choose_surface(CostGemmTable *t)
 {
-    g_autofree double *y = g_new(double, t->rows->len);
+    g_autofree double *y = g_new0(double, t->rows->len);
     g_autofree double *z = g_new(double, (gsize)t->rows->len *COST_TILING_COVARIATES);
     guint n = find_points(t, y, z);
     t->fit = (Fit){.waves = wave_scales[0]};
