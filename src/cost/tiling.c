@@ -62,6 +62,19 @@ cost_tiling_axes(const ClusterSystem *system, const CostGemm *g, double ret[COST
     ret[3] = g->m % RAGGED_OF != 0 ? RAGGED : 0;
 }
 
+/* With as much from the cache as is there; mostly that is nothing, and a reference is not found twice. */
+static double
+cached_reference_ns(const ClusterSystem *system, const CostGemm *g, double reference_ns)
+{
+    double in_cache = cached(system, g);
+    if (in_cache <= 0)
+        return reference_ns;
+    ClusterSystem faster = *system; /* shallow: only read */
+    double slower = 1 - in_cache * (1 - 1.0 / CACHE_RATE);
+    faster.memory_Bps = (gint64)((double)system->memory_Bps / slower);
+    return cost_gemm_reference_ns(&faster, g);
+}
+
 void
 cost_tiling_covariates(const ClusterSystem *system, const CostGemm *g, double reference_ns,
                        double ret[COST_TILING_COVARIATES])
@@ -73,9 +86,5 @@ cost_tiling_covariates(const ClusterSystem *system, const CostGemm *g, double re
             ret[n++] = log(cost_gemm_tiled_ns(system, g, tiles[i].m, tiles[i].n, last_wave) /
                            reference_ns);
     ret[n++] = log(1 - 2 * (double)system->kernel_floor_ns / reference_ns);
-    double in_cache = cached(system, g);
-    ClusterSystem faster = *system; /* shallow: only read */
-    faster.memory_Bps =
-        (gint64)((double)system->memory_Bps / (1 - in_cache * (1 - 1.0 / CACHE_RATE)));
-    ret[n] = in_cache > 0 ? log(cost_gemm_reference_ns(&faster, g) / reference_ns) : 0;
+    ret[n] = log(cached_reference_ns(system, g, reference_ns) / reference_ns);
 }
