@@ -94,16 +94,46 @@ conf_document_root(const ConfDocument *document)
     return json_node_get_object(document->root);
 }
 
-JsonNode *
-conf_document_find(const ConfDocument *document, const char *path)
+static gboolean
+is_alike(const char *a, const char *b)
+{
+    g_autofree char *dashed_a = g_strdelimit(g_strdup(a), "_", '-');
+    g_autofree char *dashed_b = g_strdelimit(g_strdup(b), "_", '-');
+    return strcmp(dashed_a, dashed_b) == 0;
+}
+
+static JsonNode *
+member(JsonObject *map, const char *key, gboolean alike)
+{
+    JsonNode *node = json_object_get_member(map, key);
+    g_autoptr(GList) keys = alike && node == NULL ? json_object_get_members(map) : NULL;
+    for (GList *item = keys; item != NULL && node == NULL; item = item->next)
+        if (is_alike(item->data, key))
+            node = json_object_get_member(map, item->data);
+    return node;
+}
+
+static JsonNode *
+find(const ConfDocument *document, const char *path, gboolean alike)
 {
     JsonNode *node = document->root;
     g_auto(GStrv) parts = g_strsplit(path, ".", -1);
     for (guint i = 0; parts[i] != NULL && node != NULL; i++)
-        node = JSON_NODE_HOLDS_OBJECT(node)
-                   ? json_object_get_member(json_node_get_object(node), parts[i])
-                   : NULL;
+        node = JSON_NODE_HOLDS_OBJECT(node) ? member(json_node_get_object(node), parts[i], alike)
+                                            : NULL;
     return node;
+}
+
+JsonNode *
+conf_document_find(const ConfDocument *document, const char *path)
+{
+    return find(document, path, FALSE);
+}
+
+JsonNode *
+conf_document_find_alike(const ConfDocument *document, const char *path)
+{
+    return find(document, path, TRUE);
 }
 
 guint

@@ -173,8 +173,9 @@ descend_all(ConfToml *t, JsonNode *table, const GPtrArray *key, gboolean header,
     return table;
 }
 
-gboolean
-conf_toml_set(ConfToml *t, JsonNode *table, const GPtrArray *key, JsonNode *value, GError **error)
+/* Takes the value. */
+static gboolean
+put(ConfToml *t, JsonNode *table, const GPtrArray *key, JsonNode *value, GError **error)
 {
     g_autoptr(JsonNode) owned = value;
     JsonNode *inner = descend_all(t, table, key, FALSE, error);
@@ -188,7 +189,6 @@ conf_toml_set(ConfToml *t, JsonNode *table, const GPtrArray *key, JsonNode *valu
     return TRUE;
 }
 
-/* key = value, into a table. */
 gboolean
 conf_toml_assign(ConfToml *t, JsonNode *table, guint depth, GError **error)
 {
@@ -204,7 +204,7 @@ conf_toml_assign(ConfToml *t, JsonNode *table, guint depth, GError **error)
     if (value == NULL)
         return FALSE;
     conf_document_set_line(t->document, value, line);
-    return conf_toml_set(t, table, key, value, error);
+    return put(t, table, key, value, error);
 }
 
 /* --- headers ------------------------------------------------------------------------------------ */

@@ -127,7 +127,7 @@ real_number(const char *text)
     }
     if (whole > bare)
         return NULL;
-    if (is_one_of(whole + 1, "inf") || strcmp(whole, ".Inf") == 0)
+    if (is_one_of(whole + 1, "inf"))
         return json_node_init_double(json_node_alloc(), *text == '-' ? -INFINITY : INFINITY);
     if (bare == text && (is_one_of(whole + 1, "nan") || strcmp(whole, ".NaN") == 0))
         return json_node_init_double(json_node_alloc(), NAN);

@@ -3,5 +3,5 @@
 
 #include <gio/gio.h>
 
-/* By its first bytes, not by its name: gzip is unpacked. The complaint names the path. */
+/* By its first bytes, not by its name: gzip is unpacked. NULL with *error, which names the path. The caller unrefs. */
 GInputStream *conf_stream_open(const char *path, GError **error);

@@ -19,13 +19,13 @@ gboolean conf_toml_comment(ConfToml *t, GError **error) G_GNUC_WARN_UNUSED_RESUL
 
 /* A map or list, with its line; closed ones are whole as they are written. */
 JsonNode *conf_toml_new(ConfToml *t, JsonNodeType type, gboolean closed);
-/* "a.b.c" and the blanks behind it: of char*. */
-GPtrArray *conf_toml_key(ConfToml *t, GError **error);
-/* Takes the value. */
-gboolean conf_toml_set(ConfToml *t, JsonNode *table, const GPtrArray *key, JsonNode *value,
-                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* "a.b = value" into the table. */
 gboolean conf_toml_assign(ConfToml *t, JsonNode *table, guint depth,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Of these NULL comes with *error, the complaint with its line; else the caller frees. */
+/* "a.b.c" and the blanks behind it: of char*. */
+GPtrArray *conf_toml_key(ConfToml *t, GError **error);
 /* In any of the four quotes. */
 char *conf_toml_text(ConfToml *t, GError **error);
 JsonNode *conf_toml_value(ConfToml *t, guint depth, GError **error);

@@ -4,6 +4,8 @@
 #include "conf/complaint.h"
 #include "conf/document.h"
 
+#include <math.h>
+
 #include <glib/gstdio.h>
 
 static char *
@@ -65,6 +67,13 @@ test_yaml_scalars(void)
          "{\"a\":\"12\",\"b\":\"true\",\"c\":\"12\",\"d\":12,\"e\":\"2020-01-01\"}"},
     };
     check_good(&conf_yaml_syntax, cases, G_N_ELEMENTS(cases));
+    static const char *const infinite[] = {".inf", ".Inf", ".INF", "-.Inf"};
+    for (guint i = 0; i < G_N_ELEMENTS(infinite); i++) {
+        g_autofree char *text = g_strconcat("a: ", infinite[i], NULL);
+        g_autoptr(ConfDocument) d = conf_document_parse("f", &conf_yaml_syntax, text, NULL);
+        double value = json_node_get_double(conf_document_find(d, "a"));
+        g_assert_cmpfloat(value, ==, text[3] == '-' ? -INFINITY : INFINITY);
+    }
 }
 
 static void
@@ -188,6 +197,26 @@ test_lines(void)
     }
 }
 
+/* Where - and _ are one letter, they are in every part of a path and in any mixture; as it is written comes first. */
+static void
+test_alike(void)
+{
+    static const struct {
+        const char *path;
+        gint64 alike, exact; /* 0: it is not there */
+    } cases[] = {{"a_b.c_d_e", 1, 0}, {"a-b.c-d_e", 1, 1}, {"a_b.x_y", 2, 0},  {"a-b.x_y", 2, 2},
+                 {"a_b.x-y", 3, 0},   {"a-b.x-y", 3, 3},   {"a_b.cd_e", 0, 0}, {"ab.x_y", 0, 0},
+                 {"k.l", 0, 0} /* a key with a dot in itself */};
+    g_autoptr(ConfDocument) d = conf_document_parse(
+        "f", &conf_yaml_syntax, "a-b: {c-d_e: 1, x_y: 2, x-y: 3}\n'k.l': 4\n", NULL);
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        JsonNode *alike = conf_document_find_alike(d, cases[i].path);
+        JsonNode *exact = conf_document_find(d, cases[i].path);
+        g_assert_cmpint(alike == NULL ? 0 : json_node_get_int(alike), ==, cases[i].alike);
+        g_assert_cmpint(exact == NULL ? 0 : json_node_get_int(exact), ==, cases[i].exact);
+    }
+}
+
 static void
 test_endings(void)
 {
@@ -221,6 +250,7 @@ main(int argc, char **argv)
     g_test_add_func("/conf/document/json-is-strict-and-names-placeholders", test_json);
     g_test_add_func("/conf/document/a-key-that-stands-twice-is-told", test_twice);
     g_test_add_func("/conf/document/values-know-their-lines", test_lines);
+    g_test_add_func("/conf/document/dashes-for-underscores", test_alike);
     g_test_add_func("/conf/document/the-ending-says-the-syntax", test_endings);
     return g_test_run();
 }
