@@ -8,7 +8,7 @@
 
 static const CliConfigKey keys[] = {
     CLI_DEEPSPEED_KEYS,
-    {"bf16.enabled", CLI_KEY_READ, "dtype", "bf16 is taken"},
+    CLI_READ("bf16.enabled"),
     CLI_READ("bfloat16.enabled"),
     CLI_READ("data_types.grad_accum_dtype"),
     CLI_READ("tensor_parallel.autotp_size"),
@@ -27,7 +27,8 @@ static const CliConfigKey keys[] = {
     {NULL, CLI_KEY_READ, NULL, NULL},
 };
 
-/* fp16 and bf16 exclude each other; with neither DeepSpeed trains in fp32. */
+/* fp16 and bf16 exclude each other; with neither DeepSpeed trains in fp32. Where one or both are open, bf16 is taken if
+ * it is. */
 static gboolean
 read_dtype(CliConfig *c, GError **error)
 {
@@ -39,17 +40,16 @@ read_dtype(CliConfig *c, GError **error)
         return FALSE;
     if (fp16 && bf16)
         return cli_config_refuse(c, name, error, "and fp16 are both enabled; write one of the two");
-    gboolean open =
-        (conf_document_find(c->document, "fp16.enabled") != NULL &&
-         cli_config_find(c, "fp16.enabled") == NULL) ||
-        (conf_document_find(c->document, name) != NULL && cli_config_find(c, name) == NULL);
-    if (fp16)
-        cli_config_say(c, "fp16.enabled", "dtype", "fp16");
-    else if (bf16 || open)
-        cli_config_say(c, name, "dtype", "bf16");
-    else
-        cli_config_say(c, NULL, "dtype", "fp32");
-    if (!fp16 && !bf16 && !open)
+    gboolean open_bf16 = cli_config_is_open(c, name);
+    gboolean open = !fp16 && !bf16 && (open_bf16 || cli_config_is_open(c, "fp16.enabled"));
+    const char *const dtype = bf16 || (open && open_bf16) ? "bf16" : fp16 || open ? "fp16" : "fp32";
+    const char *const path = strcmp(dtype, "bf16") == 0   ? name
+                             : strcmp(dtype, "fp16") == 0 ? "fp16.enabled"
+                                                          : NULL;
+    cli_config_say(c, path, "dtype", dtype);
+    if (open && !cli_config_is_typed(c, "dtype"))
+        cli_config_warn(c, path, "'auto' is given elsewhere: %s is taken; write --dtype", dtype);
+    if (path == NULL)
         cli_config_warn_of_fp32(c);
     return TRUE;
 }
@@ -59,12 +59,8 @@ read_accumulation(CliConfig *c, GError **error)
 {
     static const char *const words[] = {"fp32", "bf16", "fp16", NULL};
     static const char *const meanings[] = {"fp32", "model", "model", NULL};
-    const char *type = NULL;
-    if (!cli_config_word(c, "data_types.grad_accum_dtype", words, meanings, &type, error))
-        return FALSE;
-    if (type != NULL)
-        cli_config_say(c, "data_types.grad_accum_dtype", "grad-dtype", type);
-    return TRUE;
+    return cli_config_say_word(c, "data_types.grad_accum_dtype", "grad-dtype", words, meanings,
+                               error);
 }
 
 /* Sizes that Hugging Face's Trainer fills in by the model's hidden size (transformers
@@ -83,9 +79,7 @@ fill_sizes(CliConfig *c, gint64 stage)
     };
     g_autoptr(LlmShape) shape = cli_config_shape(c, CLI_DEFAULT_MODEL);
     for (guint i = 0; shape != NULL && i < G_N_ELEMENTS(sizes); i++) {
-        JsonNode *node = conf_document_find(c->document, sizes[i].path);
-        gboolean open = node != NULL && !JSON_NODE_HOLDS_NULL(node) &&
-                        cli_config_find(c, sizes[i].path) == NULL;
+        gboolean open = cli_config_is_open(c, sizes[i].path);
         double h = (double)shape->hidden;
         if (open && (stage == 3 || !sizes[i].of_stage_3))
             cli_config_say_count(c, sizes[i].path, sizes[i].option,

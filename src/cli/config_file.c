@@ -86,8 +86,8 @@ static const struct {
     {"pipeline-layout", "account-for-loss"},
 };
 
-static gboolean
-is_decided(const CliConfig *c, const char *option)
+gboolean
+cli_config_is_decided(const CliConfig *c, const char *option)
 {
     const char *bare = g_str_has_prefix(option, "no-") ? option + 3 : option;
     if (cli_config_is_typed(c, bare))
@@ -98,18 +98,41 @@ is_decided(const CliConfig *c, const char *option)
     return FALSE;
 }
 
+/* What of the sayings counts is as if it had not been put. */
+static void
+take_back(CliInputs *in, const GPtrArray *sayings)
+{
+    for (guint i = 0; i < sayings->len; i++) {
+        const CliSaying *s = sayings->pdata[i];
+        const char *bare = g_str_has_prefix(s->option, "no-") ? s->option + 3 : s->option;
+        if (s->counts)
+            cli_inputs_unset(in, bare);
+    }
+}
+
+static void
+forget(CliInputs *in)
+{
+    if (in->said != NULL)
+        take_back(in, in->said);
+    g_clear_pointer(&in->said, g_ptr_array_unref);
+    g_clear_pointer(&in->config_model, g_free);
+    g_clear_pointer(&in->config_name, g_free);
+}
+
 /* First all that was typed is looked at, then the file's word is put: one saying must not silence another. */
 static gboolean
 put(const CliConfig *c, CliInputs *in, GError **error)
 {
     for (guint i = 0; i < c->sayings->len; i++) {
         CliSaying *s = c->sayings->pdata[i];
-        s->counts = !is_decided(c, s->option);
+        s->counts = !cli_config_is_decided(c, s->option);
     }
     for (guint i = 0; i < c->sayings->len; i++) {
         const CliSaying *s = c->sayings->pdata[i];
         if (s->counts && !cli_inputs_set(in, s->option, s->value, error)) {
             g_prefix_error(error, "%s: ", s->place);
+            take_back(in, c->sayings);
             return FALSE;
         }
     }
@@ -142,14 +165,11 @@ static void
 count_gpus(CliConfig *c, const ClusterSystem *system)
 {
     static const char *const ways[] = {"gpus", "nodes", "dp", "hostfile"};
-    gboolean axis = FALSE;
-    for (guint i = 0; i < G_N_ELEMENTS(ways); i++) {
+    for (guint i = 0; i < G_N_ELEMENTS(ways); i++)
         c->has_gpus |= cli_config_is_typed(c, ways[i]);
-        axis |= cli_inputs_is_axis(c->in, ways[i]);
-    }
     PlanSpec spec;
     g_autoptr(GError) later = NULL; /* what is wrong with it is told where it is used */
-    if (!axis && cli_inputs_spec(c->in, system, &spec, &later))
+    if (cli_inputs_spec(c->in, system, &spec, &later))
         c->gpus = spec.gpus;
     c->has_gpus |= c->gpus > 0;
 }
@@ -163,25 +183,36 @@ says(const CliConfig *c, const char *option)
     return FALSE;
 }
 
+static void
+add_warning(GPtrArray *warnings, const char *warning)
+{
+    if (!g_ptr_array_find_with_equal_func(warnings, warning, g_str_equal, NULL))
+        g_ptr_array_add(warnings, g_strdup(warning));
+}
+
 gboolean
 cli_config_put(CliInputs *in, const ClusterSystem *system, const ConfDocument *document,
                GPtrArray *warnings, GError **error)
 {
     g_autoptr(GPtrArray) sayings = g_ptr_array_new_with_free_func((GDestroyNotify)cli_saying_free);
+    g_autoptr(GPtrArray) own = g_ptr_array_new_with_free_func(g_free);
     CliConfig c = {.document = document,
                    .format = format_of(document, error),
                    .in = in,
                    .sayings = sayings,
-                   .warnings = warnings};
+                   .warnings = own};
+    forget(in);
     if (c.format == NULL)
         return FALSE;
     count_gpus(&c, system);
     const GPtrArray *remarks = conf_document_remarks(document);
     for (guint i = 0; i < remarks->len; i++)
-        g_ptr_array_add(warnings, g_strdup(remarks->pdata[i]));
+        add_warning(warnings, remarks->pdata[i]);
     gboolean ok = cli_config_read_keys(&c, error) && c.format->read(&c, error);
     if (ok && !c.has_gpus && !says(&c, "dp"))
         cli_config_warn(&c, NULL, "says no number of GPUs; --dp 1 is taken; write --gpus");
+    for (guint i = 0; i < own->len; i++)
+        add_warning(warnings, own->pdata[i]);
     if (ok)
         ok = put(&c, in, error);
     if (ok) {
@@ -190,6 +221,13 @@ cli_config_put(CliInputs *in, const ClusterSystem *system, const ConfDocument *d
     }
     g_clear_pointer(&c.model, json_object_unref);
     return ok;
+}
+
+void
+cli_config_print_warnings(const GPtrArray *warnings)
+{
+    for (guint i = 0; i < warnings->len; i++)
+        g_printerr("dtsim: warning: %s\n", (const char *)warnings->pdata[i]);
 }
 
 gboolean
@@ -201,8 +239,7 @@ cli_config_apply(CliInputs *in, const ClusterSystem *system, GError **error)
     g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
     if (document == NULL || !cli_config_put(in, system, document, warnings, error))
         return FALSE;
-    for (guint i = 0; i < warnings->len; i++)
-        g_printerr("dtsim: warning: %s\n", (const char *)warnings->pdata[i]);
+    cli_config_print_warnings(warnings);
     return TRUE;
 }
 
@@ -212,7 +249,10 @@ cli_config_prefix_error(const CliInputs *in, GError **error)
     for (guint i = 0; in->said != NULL && i < in->said->len && error != NULL; i++) {
         const CliSaying *s = in->said->pdata[i];
         g_autofree char *option = g_strdup_printf("--%s:", s->option);
-        if (!s->counts || !g_str_has_prefix((*error)->message, option))
+        g_autofree char *file = g_strdup_printf("%s:", s->value);
+        gboolean of_file =
+            strcmp(s->option, "schedule") == 0 && g_str_has_prefix((*error)->message, file);
+        if (!s->counts || (!of_file && !g_str_has_prefix((*error)->message, option)))
             continue;
         g_prefix_error(error, "%s: ", s->place);
         return;

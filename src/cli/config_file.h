@@ -24,6 +24,11 @@ typedef struct {
         *what; /* UNSAID: the reason. Else what is taken where the value is "auto"; NULL: silent */
 } CliConfigKey;
 
+/* Where a key stood in files of an earlier version of the framework; several lines where it moved more than once. */
+typedef struct {
+    const char *path, *older;
+} CliOlderKey;
+
 typedef struct CliConfigFormat CliConfigFormat;
 
 /* A file under reading. */
@@ -32,9 +37,9 @@ typedef struct {
     const CliConfigFormat *format;
     const CliInputs *in; /* what was typed */
     gboolean has_gpus;   /* their number, or dp, was typed or is the system's */
-    gint64 gpus;         /* 0: not known, as along an axis */
+    gint64 gpus;         /* 0: not known */
     GPtrArray *sayings;  /* of CliSaying* */
-    GPtrArray *warnings; /* of char*; borrowed */
+    GPtrArray *warnings; /* of char* */
     JsonObject *model;   /* keys of a config.json; NULL: the file has no model */
 } CliConfig;
 
@@ -44,6 +49,7 @@ struct CliConfigFormat {
     const ConfSyntax *syntax;
     const char *marks[8];     /* keys of the root, one of which must be there; NULL-terminated */
     const CliConfigKey *keys; /* ends with a path of NULL */
+    const CliOlderKey *older; /* likewise; NULL: nothing has moved */
     gboolean dashes;          /* a key may be written with - for _ */
     gboolean autos;           /* "auto" stands for a value that is given elsewhere */
     gboolean (*read)(CliConfig *c, GError **error);
@@ -55,17 +61,23 @@ extern const CliConfigFormat cli_config_deepspeed, cli_config_neox, cli_config_n
  * error. The system says how many GPUs --nodes are. */
 gboolean cli_config_apply(CliInputs *in, const ClusterSystem *system,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* The same of a file that was read; sentences of warning, each with its place, are added to `warnings` (of char*). */
+/* The same of a file that was read. Sentences of warning, each with its place, are added to `warnings` (of char*) where
+ * they do not stand there. At a point of a sweep, whose values are set, what the file said at another is taken back
+ * first. */
 gboolean cli_config_put(CliInputs *in, const ClusterSystem *system, const ConfDocument *document,
                         GPtrArray *warnings, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* A complaint of an option ("--tp: ...") that a file said: its place is put before. */
+void cli_config_print_warnings(const GPtrArray *warnings);
+
+/* A complaint of an option ("--tp: ...") or of a schedule's file that a file said: its place is put before. */
 void cli_config_prefix_error(const CliInputs *in, GError **error);
 
 /* --- for readers: single keys -------------------------------------------------------------------- */
 
 /* NULL: absent, null, or "auto" where the format has that. */
 JsonNode *cli_config_find(const CliConfig *c, const char *path);
+gboolean cli_config_is_open(const CliConfig *c, const char *path); /* "auto", where that is one */
+gboolean cli_config_is_null(const CliConfig *c, const char *path);
 /* *ret is left alone when the key is not there. A count, to CLI_MANY; and of elements, from 0 to 2^53, also as 1e9. */
 gboolean cli_config_count(const CliConfig *c, const char *path, gint64 least, gint64 *ret,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -83,11 +95,18 @@ gboolean cli_config_text(const CliConfig *c, const char *path, const char **ret,
 gboolean cli_config_word(const CliConfig *c, const char *path, const char *const *words,
                          const char *const *meanings, const char **ret,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Is the word in a list of words, whole or behind the last dot of one? */
+gboolean cli_config_holds(const CliConfig *c, const char *path, const char *word, gboolean *ret,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The file says an option. `path`: NULL where its format implies it; absent keys give the file alone as the place. */
 void cli_config_say(CliConfig *c, const char *path, const char *option, const char *value);
 void cli_config_say_count(CliConfig *c, const char *path, const char *option, gint64 value);
 void cli_config_say_flag(CliConfig *c, const char *path, const char *option, gboolean value);
+/* As cli_config_word has it; nothing where the key is not there. */
+gboolean cli_config_say_word(CliConfig *c, const char *path, const char *option,
+                             const char *const *words, const char *const *meanings,
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void cli_config_warn(CliConfig *c, const char *path, const char *format, ...) G_GNUC_PRINTF(3, 4);
 gboolean cli_config_refuse(const CliConfig *c, const char *path, GError **error, const char *format,
                            ...) G_GNUC_PRINTF(4, 5);
@@ -96,7 +115,9 @@ gboolean cli_config_refuse(const CliConfig *c, const char *path, GError **error,
 gboolean cli_config_read_keys(CliConfig *c, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 gboolean cli_config_is_typed(const CliConfig *c, const char *option);
-/* A count as it was typed, else as the file has it; 0 along an axis. */
+/* Is an option's value decided by what was typed, itself or another? */
+gboolean cli_config_is_decided(const CliConfig *c, const char *option);
+/* A count as it was typed, else as the file has it. */
 gint64 cli_config_effective(const CliConfig *c, const char *option, gint64 of_file);
 /* Replicas: typed, or of the GPUs; 0: not known. */
 gint64 cli_config_replicas(const CliConfig *c, gint64 tp, gint64 pp, gint64 cp);
@@ -151,7 +172,7 @@ void cli_config_model_flag(CliConfig *c, const char *key, gboolean value);
                    "there is no second copy of the weights in the node"),                          \
         CLI_READ("fp16.enabled"), CLI_READ("optimizer.type")
 
-/* Stage, offload and what else the section holds. *ret_stage: of the file. */
+/* Stage, offload and what else the section holds. *ret_stage: as it was typed, else of the file. */
 gboolean cli_config_read_zero(CliConfig *c, gint64 *ret_stage,
                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Any of global batch, microbatch and accumulation follows from the others and the replicas. */
@@ -160,6 +181,6 @@ gboolean cli_config_read_batch(CliConfig *c, gint64 tp, gint64 pp, gint64 cp,
 gboolean cli_config_read_optimizer(CliConfig *c, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Neither fp16 nor bf16 is enabled. */
 void cli_config_warn_of_fp32(CliConfig *c);
-/* The norm; `fallback` where the file says nothing. */
+/* The norm; `fallback` where the file says nothing, none where it says null. */
 gboolean cli_config_read_clip(CliConfig *c, const char *path, double fallback,
                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

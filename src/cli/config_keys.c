@@ -5,7 +5,6 @@
 
 #include "cli/command.h"
 #include "conf/complaint.h"
-#include "llm/read.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,13 +12,29 @@
 /* --- places ------------------------------------------------------------------------------------- */
 
 static JsonNode *
+node_of(const CliConfig *c, const char *path)
+{
+    return c->format->dashes ? conf_document_find_alike(c->document, path)
+                             : conf_document_find(c->document, path);
+}
+
+/* As the file has it: under an older name where the newer one is not there. */
+static const char *
+path_in(const CliConfig *c, const char *path)
+{
+    const CliOlderKey *key = c->format->older;
+    if (key == NULL || node_of(c, path) != NULL)
+        return path;
+    for (; key->path != NULL; key++)
+        if (strcmp(key->path, path) == 0 && node_of(c, key->older) != NULL)
+            return key->older;
+    return path;
+}
+
+static JsonNode *
 node_at(const CliConfig *c, const char *path)
 {
-    JsonNode *node = conf_document_find(c->document, path);
-    if (node != NULL || !c->format->dashes)
-        return node;
-    g_autofree char *dashed = g_strdelimit(g_strdup(path), "_", '-');
-    return conf_document_find(c->document, dashed);
+    return node_of(c, path_in(c, path));
 }
 
 /* "FILE:12: a.b", or the file alone where there is no such key. */
@@ -30,7 +45,8 @@ place_of(const CliConfig *c, const char *path)
     JsonNode *node = path != NULL ? node_at(c, path) : NULL;
     if (node == NULL)
         return g_strdup(file);
-    return g_strdup_printf("%s:%u: %s", file, conf_document_line(c->document, node), path);
+    return g_strdup_printf("%s:%u: %s", file, conf_document_line(c->document, node),
+                           path_in(c, path));
 }
 
 void
@@ -95,6 +111,20 @@ cli_config_find(const CliConfig *c, const char *path)
 {
     JsonNode *node = node_at(c, path);
     return node == NULL || JSON_NODE_HOLDS_NULL(node) || is_auto(c, node) ? NULL : node;
+}
+
+gboolean
+cli_config_is_open(const CliConfig *c, const char *path)
+{
+    JsonNode *node = node_at(c, path);
+    return node != NULL && is_auto(c, node);
+}
+
+gboolean
+cli_config_is_null(const CliConfig *c, const char *path)
+{
+    JsonNode *node = node_at(c, path);
+    return node != NULL && JSON_NODE_HOLDS_NULL(node);
 }
 
 static gboolean
@@ -208,12 +238,46 @@ cli_config_word(const CliConfig *c, const char *path, const char *const *words,
                              known);
 }
 
+gboolean
+cli_config_say_word(CliConfig *c, const char *path, const char *option, const char *const *words,
+                    const char *const *meanings, GError **error)
+{
+    const char *meaning = NULL;
+    if (!cli_config_word(c, path, words, meanings, &meaning, error))
+        return FALSE;
+    if (meaning != NULL)
+        cli_config_say(c, path, option, meaning);
+    return TRUE;
+}
+
+gboolean
+cli_config_holds(const CliConfig *c, const char *path, const char *word, gboolean *ret,
+                 GError **error)
+{
+    JsonNode *node = cli_config_find(c, path);
+    if (node == NULL)
+        return TRUE;
+    if (!JSON_NODE_HOLDS_ARRAY(node))
+        return refuse_type(c, path, "a list of words", error);
+    JsonArray *list = json_node_get_array(node);
+    g_autofree char *dotted = g_strconcat(".", word, NULL);
+    *ret = FALSE;
+    for (guint i = 0; i < json_array_get_length(list); i++) {
+        JsonNode *item = json_array_get_element(list, i);
+        if (!JSON_NODE_HOLDS_VALUE(item) || json_node_get_value_type(item) != G_TYPE_STRING)
+            return refuse_type(c, path, "a list of words", error);
+        const char *text = json_node_get_string(item);
+        *ret |= strcmp(text, word) == 0 || g_str_has_suffix(text, dotted);
+    }
+    return TRUE;
+}
+
 /* --- what was typed ----------------------------------------------------------------------------- */
 
 gboolean
 cli_config_is_typed(const CliConfig *c, const char *option)
 {
-    return cli_inputs_is_given(c->in, option) || cli_inputs_is_axis(c->in, option);
+    return cli_inputs_is_given(c->in, option);
 }
 
 gint64
@@ -221,8 +285,6 @@ cli_config_effective(const CliConfig *c, const char *option, gint64 of_file)
 {
     const CliOption *o = cli_option_find(option);
     g_assert(o != NULL && o->type == CLI_OPTION_COUNT);
-    if (cli_inputs_is_axis(c->in, option))
-        return 0;
     return cli_inputs_is_given(c->in, option) ? G_STRUCT_MEMBER(gint64, c->in, o->offset) : of_file;
 }
 
@@ -238,47 +300,6 @@ cli_config_replicas(const CliConfig *c, gint64 tp, gint64 pp, gint64 cp)
     if (!(model >= 1 && model <= PLAN_MAX_GPUS))
         return 0;
     return c->gpus % (tp * pp * cp) == 0 ? c->gpus / (tp * pp * cp) : 0;
-}
-
-/* --- the model ---------------------------------------------------------------------------------- */
-
-LlmShape *
-cli_config_shape(const CliConfig *c, const char *name)
-{
-    g_autoptr(GPtrArray) sets = g_ptr_array_new();
-    for (guint i = 0; i < c->in->sets->len; i++)
-        if (g_str_has_prefix(c->in->sets->pdata[i], "model."))
-            g_ptr_array_add(sets, c->in->sets->pdata[i]);
-    g_ptr_array_add(sets, NULL);
-    const char *const *overrides = (const char *const *)sets->pdata;
-    if (c->in->model != NULL || name != NULL)
-        return llm_shape_load(c->in->model != NULL ? c->in->model : name, overrides, NULL);
-    if (c->model == NULL)
-        return NULL;
-    g_autoptr(JsonNode) root = json_node_init_object(json_node_alloc(), c->model);
-    g_autofree char *text = json_to_string(root, FALSE);
-    g_autoptr(ConfJson) json = conf_json_parse(conf_document_name(c->document), text, NULL);
-    return json == NULL ? NULL : llm_shape_read(json, "model", overrides, NULL);
-}
-
-void
-cli_config_model(CliConfig *c, const char *key, JsonNode *value)
-{
-    if (c->model == NULL)
-        c->model = json_object_new();
-    json_object_set_member(c->model, key, value);
-}
-
-void
-cli_config_model_count(CliConfig *c, const char *key, gint64 value)
-{
-    cli_config_model(c, key, json_node_init_int(json_node_alloc(), value));
-}
-
-void
-cli_config_model_flag(CliConfig *c, const char *key, gboolean value)
-{
-    cli_config_model(c, key, json_node_init_boolean(json_node_alloc(), value));
 }
 
 /* --- tables ------------------------------------------------------------------------------------- */
@@ -302,8 +323,7 @@ is_usual(JsonNode *node, const char *usual)
 static gboolean
 read_key(CliConfig *c, const CliConfigKey *key, GError **error)
 {
-    JsonNode *node = node_at(c, key->path);
-    if (node != NULL && is_auto(c, node)) {
+    if (cli_config_is_open(c, key->path)) {
         if (key->what != NULL && key->kind != CLI_KEY_UNSAID &&
             !cli_config_is_typed(c, key->option))
             cli_config_warn(c, key->path, "'auto' is given elsewhere: %s; write --%s", key->what,
@@ -334,7 +354,7 @@ read_key(CliConfig *c, const CliConfigKey *key, GError **error)
                        g_ascii_formatd(text, sizeof text, "%.15g", number));
         return TRUE;
     case CLI_KEY_UNSAID:
-        if (!is_usual(node, key->option))
+        if (!is_usual(node_at(c, key->path), key->option))
             cli_config_warn(c, key->path, "not modelled: %s", key->what);
         return TRUE;
     case CLI_KEY_READ:
@@ -356,38 +376,72 @@ is_slip(const char *word, const char *meant)
     return differ >= 1 && differ <= (MIN(n, m) > 6 ? 2 : 1) && MIN(n, m) > 3;
 }
 
-/* Keys of one map, at `prefix`, against those that the table has there. */
+/* A name in the map at `prefix`, held against the tables. */
+typedef struct {
+    const char *name, *prefix;
+    gboolean known;
+    char *meant; /* NULL: nothing is near */
+} Look;
+
+static void
+look_at(const CliConfig *c, const char *path, Look *look)
+{
+    gsize n = strlen(look->prefix);
+    if (strncmp(path, look->prefix, n) != 0)
+        return;
+    g_autofree char *part = g_strndup(path + n, strcspn(path + n, "."));
+    g_autofree char *whole = g_strconcat(look->prefix, part, NULL);
+    look->known |= strcmp(part, look->name) == 0;
+    if (!is_slip(look->name, part) || node_at(c, whole) != NULL)
+        return;
+    g_free(look->meant);
+    look->meant = g_steal_pointer(&part);
+}
+
+/* Keys of one map, at `prefix`, against those that the tables have there. */
 static void
 warn_of_slips(CliConfig *c, JsonObject *map, const char *prefix)
 {
-    gsize n = strlen(prefix);
     g_autoptr(GList) members = json_object_get_members(map);
     for (GList *item = members; item != NULL; item = item->next) {
-        const char *meant = NULL;
-        gboolean known = FALSE;
-        g_autofree char *name = g_strdup(item->data);
+        const char *written = item->data;
+        g_autofree char *name = g_strdup(written);
         if (c->format->dashes)
             g_strdelimit(name, "-", '_');
-        for (const CliConfigKey *key = c->format->keys; key->path != NULL && !known; key++) {
-            if (strncmp(key->path, prefix, n) != 0)
-                continue;
-            g_autofree char *part = g_strndup(key->path + n, strcspn(key->path + n, "."));
-            g_autofree char *path = g_strconcat(prefix, part, NULL);
-            known = strcmp(part, name) == 0;
-            if (is_slip(name, part) && node_at(c, path) == NULL)
-                meant = key->path;
-        }
-        if (known || meant == NULL)
+        Look look = {name, prefix, FALSE, NULL};
+        for (const CliConfigKey *key = c->format->keys; key->path != NULL; key++)
+            look_at(c, key->path, &look);
+        for (const CliOlderKey *key = c->format->older; key != NULL && key->path != NULL; key++)
+            look_at(c, key->older, &look);
+        g_autofree char *meant = look.meant;
+        if (look.known || meant == NULL)
             continue;
-        g_ptr_array_add(c->warnings,
-                        g_strdup_printf("%s:%u: %s%s: not a key that is read; did you mean "
-                                        "'%.*s'?",
-                                        conf_document_name(c->document),
-                                        conf_document_line(c->document,
-                                                           json_object_get_member(map, item->data)),
-                                        prefix, (const char *)item->data,
-                                        (int)strcspn(meant + n, "."), meant + n));
+        g_ptr_array_add(
+            c->warnings,
+            g_strdup_printf("%s:%u: %s%s: not a key that is read; did you mean '%s'?",
+                            conf_document_name(c->document),
+                            conf_document_line(c->document, json_object_get_member(map, written)),
+                            prefix, written, meant));
     }
+}
+
+/* The sections that a key is in, each once; `seen` (of char*) are those before. */
+static gboolean
+read_sections(CliConfig *c, const char *path, GPtrArray *seen, GError **error)
+{
+    for (const char *dot = strchr(path, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
+        g_autofree char *section = g_strndup(path, (gsize)(dot - path));
+        JsonNode *node = node_at(c, section);
+        if (node == NULL || JSON_NODE_HOLDS_NULL(node) ||
+            g_ptr_array_find_with_equal_func(seen, section, g_str_equal, NULL))
+            continue;
+        if (!JSON_NODE_HOLDS_OBJECT(node))
+            return refuse_type(c, section, "keys and values", error);
+        g_autofree char *prefix = g_strconcat(section, ".", NULL);
+        warn_of_slips(c, json_node_get_object(node), prefix);
+        g_ptr_array_add(seen, g_steal_pointer(&section));
+    }
+    return TRUE;
 }
 
 gboolean
@@ -395,21 +449,11 @@ cli_config_read_keys(CliConfig *c, GError **error)
 {
     g_autoptr(GPtrArray) seen = g_ptr_array_new_with_free_func(g_free);
     warn_of_slips(c, conf_document_root(c->document), "");
-    for (const CliConfigKey *key = c->format->keys; key->path != NULL; key++) {
-        if (!read_key(c, key, error))
+    for (const CliConfigKey *key = c->format->keys; key->path != NULL; key++)
+        if (!read_key(c, key, error) || !read_sections(c, key->path, seen, error))
             return FALSE;
-        for (const char *dot = strchr(key->path, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
-            g_autofree char *section = g_strndup(key->path, (gsize)(dot - key->path));
-            JsonNode *node = node_at(c, section);
-            if (node == NULL || JSON_NODE_HOLDS_NULL(node) ||
-                g_ptr_array_find_with_equal_func(seen, section, g_str_equal, NULL))
-                continue;
-            if (!JSON_NODE_HOLDS_OBJECT(node))
-                return refuse_type(c, section, "keys and values", error);
-            g_autofree char *prefix = g_strconcat(section, ".", NULL);
-            warn_of_slips(c, json_node_get_object(node), prefix);
-            g_ptr_array_add(seen, g_steal_pointer(&section));
-        }
-    }
+    for (const CliOlderKey *key = c->format->older; key != NULL && key->path != NULL; key++)
+        if (!read_sections(c, key->older, seen, error))
+            return FALSE;
     return TRUE;
 }

@@ -56,18 +56,6 @@ static const CliConfigKey keys[] = {
     {NULL, CLI_KEY_READ, NULL, NULL},
 };
 
-static gboolean
-say_word(CliConfig *c, const char *path, const char *option, const char *const *words,
-         const char *const *meanings, GError **error)
-{
-    const char *meaning = NULL;
-    if (!cli_config_word(c, path, words, meanings, &meaning, error))
-        return FALSE;
-    if (meaning != NULL)
-        cli_config_say(c, path, option, meaning);
-    return TRUE;
-}
-
 /* --- plan --------------------------------------------------------------------------------------- */
 
 /* Its defaults are all forwards before all backwards, and tensor parallelism without sequence parallelism. */
@@ -132,7 +120,8 @@ read_numbers(CliConfig *c, GError **error)
     gboolean fp32 = TRUE, recompute = FALSE;
     gint64 bucket_mib = 0;
     if (!cli_config_word(c, "model.dtype", types, dtypes, &dtype, error) ||
-        !say_word(c, "optimizer.optimizer_factory.name", "optimizer", names, optimizers, error) ||
+        !cli_config_say_word(c, "optimizer.optimizer_factory.name", "optimizer", names, optimizers,
+                             error) ||
         !cli_config_flag(c, "optimizer.accumulate_grad_in_fp32", &fp32, error) ||
         !cli_config_flag(c, "parallelism.recompute_layer", &recompute, error) ||
         !cli_config_count(c, "model.ddp_bucket_cap_mb", 1, &bucket_mib, error) ||
@@ -208,8 +197,8 @@ read_experts(CliConfig *c, GError **error)
         !cli_config_count(c, EXPERTS "moe_intermediate_size", 1, &width, error) ||
         !cli_config_count(c, EXPERTS "shared_expert_intermediate_size", 1, &wide, error) ||
         !cli_config_flag(c, EXPERTS "enable_shared_expert", &shared, error) ||
-        !say_word(c, EXPERTS "token_dispatcher_type", "moe-dispatcher", dispatchers, dispatchers,
-                  error))
+        !cli_config_say_word(c, EXPERTS "token_dispatcher_type", "moe-dispatcher", dispatchers,
+                             dispatchers, error))
         return FALSE;
     cli_config_model_count(c, "num_experts", experts);
     cli_config_model_count(c, "num_experts_per_tok", top);
@@ -281,7 +270,8 @@ nanotron_read(CliConfig *c, GError **error)
                             "--model");
         return TRUE;
     }
-    if (!say_word(c, MODEL "_attn_implementation", "attention", implementations, kinds, error) ||
+    if (!cli_config_say_word(c, MODEL "_attn_implementation", "attention", implementations, kinds,
+                             error) ||
         (c->in->model == NULL && !read_family(c, error)))
         return FALSE;
     say_stages(c);

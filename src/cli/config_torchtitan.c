@@ -2,55 +2,11 @@
  * name and flavor. Its defaults hold where the file says nothing, and are its, not PyTorch's. */
 #include "config.h"
 
-#include "cli/config_file.h"
+#include "cli/config_torchtitan.h"
 
 #include <string.h>
 
-#define P "parallelism."
-
-static const CliConfigKey keys[] = {
-    CLI_READ("model.name"),
-    CLI_READ("model.flavor"),
-    CLI_READ("model.converters"),
-    CLI_READ("optimizer.name"),
-    CLI_UNSAID("optimizer.early_step_in_backward", NULL, "the optimizer steps after the backward"),
-    CLI_READ("training.local_batch_size"),
-    CLI_READ("training.global_batch_size"),
-    CLI_READ("training.seq_len"),
-    CLI_READ("training.max_norm"),
-    CLI_READ("training.mixed_precision_param"),
-    CLI_READ("training.enable_cpu_offload"),
-    CLI_READ("training.compile"),
-    CLI_UNSAID("training.dtype", "float32", "weights and states are kept in fp32"),
-    CLI_UNSAID("training.mixed_precision_reduce", "float32",
-               "gradients are reduced in the type of --grad-dtype"),
-    CLI_READ(P "data_parallel_replicate_degree"),
-    CLI_READ(P "data_parallel_shard_degree"),
-    CLI_READ(P "fsdp_reshard_after_forward"),
-    CLI_READ(P "tensor_parallel_degree"),
-    CLI_READ(P "enable_async_tensor_parallel"),
-    CLI_READ(P "pipeline_parallel_degree"),
-    CLI_READ(P "pipeline_parallel_schedule"),
-    CLI_READ(P "pipeline_parallel_schedule_csv"),
-    CLI_READ(P "pipeline_parallel_microbatch_size"),
-    CLI_READ(P "pipeline_parallel_layers_per_stage"),
-    CLI_READ(P "pipeline_parallel_first_stage_less_layers"),
-    CLI_READ(P "pipeline_parallel_last_stage_less_layers"),
-    CLI_UNSAID(P "pipeline_parallel_split_points", NULL, "write --stage-layers"),
-    CLI_UNSAID(P "module_fqns_per_model_part", NULL, "write --stage-layers"),
-    CLI_UNSAID(P "disable_loss_parallel", NULL, "the loss is cut over tensor-parallel ranks"),
-    CLI_READ(P "context_parallel_degree"),
-    CLI_READ(P "context_parallel_rotate_method"),
-    CLI_READ(P "expert_parallel_degree"),
-    CLI_READ(P "expert_tensor_parallel_degree"),
-    CLI_READ("activation_checkpoint.mode"),
-    CLI_READ("activation_checkpoint.selective_ac_option"),
-    CLI_READ("compile.enable"),
-    CLI_READ("compile.components"),
-    CLI_READ("quantize.linear.float8.enable_fsdp_float8_all_gather"),
-    CLI_READ("float8.enable_fsdp_float8_all_gather"),
-    {NULL, CLI_KEY_READ, NULL, NULL},
-};
+#define P CLI_TORCHTITAN_PARALLELISM
 
 /* --- model -------------------------------------------------------------------------------------- */
 
@@ -102,24 +58,7 @@ read_model(CliConfig *c, GError **error)
                              flavor, known->str);
 }
 
-/* Does a list of the file hold the word, whole or behind the last dot? */
-static gboolean
-holds(const CliConfig *c, const char *path, const char *word)
-{
-    JsonNode *node = cli_config_find(c, path);
-    JsonArray *list =
-        node != NULL && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
-    g_autofree char *dotted = g_strconcat(".", word, NULL);
-    for (guint i = 0; list != NULL && i < json_array_get_length(list); i++) {
-        JsonNode *item = json_array_get_element(list, i);
-        const char *text = JSON_NODE_HOLDS_VALUE(item) ? json_node_get_string(item) : NULL;
-        if (text != NULL && (strcmp(text, word) == 0 || g_str_has_suffix(text, dotted)))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* What is quantised is what converters name; their sections alone change nothing. */
+/* What is quantised is what converters name, and before there were any a flag; their sections alone change nothing. */
 static gboolean
 read_dtype(CliConfig *c, GError **error)
 {
@@ -129,15 +68,22 @@ read_dtype(CliConfig *c, GError **error)
     const char *const newer = "quantize.linear.float8.enable_fsdp_float8_all_gather";
     const char *const gather =
         cli_config_find(c, newer) != NULL ? newer : "float8.enable_fsdp_float8_all_gather";
-    gboolean fp8 = holds(c, "model.converters", "float8"), gathered = FALSE;
+    const char *const flag = "float8.enable_float8_linear";
+    gboolean fp8 = FALSE, older = FALSE, mx = FALSE, gathered = FALSE;
     if (!cli_config_word(c, path, types, dtypes, &dtype, error) ||
-        !cli_config_flag(c, gather, &gathered, error))
+        !cli_config_flag(c, gather, &gathered, error) || !cli_config_flag(c, flag, &older, error) ||
+        !cli_config_holds(c, "model.converters", "float8", &fp8, error) ||
+        !cli_config_holds(c, "model.converters", "mx", &mx, error))
         return FALSE;
-    if (holds(c, "model.converters", "mx"))
+    if (mx)
         cli_config_warn(c, "model.converters", "not modelled: mx runs as %s; --dtype fp8 is near",
                         dtype);
-    cli_config_say(c, fp8 ? "model.converters" : path, "dtype", fp8 ? "fp8" : dtype);
-    if (fp8)
+    cli_config_say(c,
+                   fp8     ? "model.converters"
+                   : older ? flag
+                           : path,
+                   "dtype", fp8 || older ? "fp8" : dtype);
+    if (fp8 || older)
         cli_config_say_flag(c, gather, "fp8-param-gather", gathered);
     return TRUE;
 }
@@ -152,6 +98,7 @@ read_selective(CliConfig *c, GError **error)
     JsonNode *node = cli_config_find(c, path);
     const char *option = "2";
     gint64 every = 0;
+    guint64 parsed = 0;
     if (node != NULL && JSON_NODE_HOLDS_VALUE(node) &&
         json_node_get_value_type(node) == G_TYPE_INT64) {
         if (!cli_config_count(c, path, 1, &every, error))
@@ -164,14 +111,12 @@ read_selective(CliConfig *c, GError **error)
         cli_config_say(c, path, "recompute-modules", "second_gemm");
         return TRUE;
     }
-    if (every == 0)
-        every = g_ascii_strtoll(option, NULL, 10);
-    if (every < 1)
+    if (every == 0 && !g_ascii_string_to_unsigned(option, 10, 1, CLI_MANY, &parsed, NULL))
         return cli_config_refuse(c, path, error, "'%s' is not known; write op or a whole number",
                                  option);
     cli_config_say(c, path, "recompute", "full");
     cli_config_say(c, path, "recompute-method", "every");
-    cli_config_say_count(c, path, "recompute-layers", every);
+    cli_config_say_count(c, path, "recompute-layers", every > 0 ? every : (gint64)parsed);
     return TRUE;
 }
 
@@ -200,17 +145,16 @@ read_kernels(CliConfig *c, gint64 tp, GError **error)
     static const char *const names[] = {"AdamW", "Adam", "Muon", NULL};
     static const char *const optimizers[] = {"adam", "adam", "muon", NULL};
     const char *optimizer = "adam";
-    gboolean compiled = FALSE, older = FALSE, async = FALSE, offload = FALSE;
+    gboolean compiled = FALSE, older = FALSE, async = FALSE, offload = FALSE, loss = TRUE;
     if (!cli_config_word(c, "optimizer.name", names, optimizers, &optimizer, error) ||
         !cli_config_flag(c, "compile.enable", &compiled, error) ||
         !cli_config_flag(c, "training.compile", &older, error) ||
         !cli_config_flag(c, P "enable_async_tensor_parallel", &async, error) ||
         !cli_config_flag(c, "training.enable_cpu_offload", &offload, error) ||
+        !cli_config_holds(c, "compile.components", "loss", &loss, error) ||
         !cli_config_read_clip(c, "training.max_norm", 1, error))
         return FALSE;
     cli_config_say(c, "optimizer.name", "optimizer", optimizer);
-    gboolean loss =
-        cli_config_find(c, "compile.components") == NULL || holds(c, "compile.components", "loss");
     if (compiled && loss)
         cli_config_say_flag(c, "compile.components", "fused-loss", TRUE);
     compiled |= older; /* of which only the layers are compiled */
@@ -293,64 +237,56 @@ say_replicas(CliConfig *c, const Degrees *d, GError **error)
     return TRUE;
 }
 
-/* Without a pipeline the local batch is one microbatch; with one it is cut into them. */
-static gboolean
-read_batch(CliConfig *c, gint64 pp, GError **error)
-{
-    gint64 local = 8, micro = 1, seq = 2048, global = 0;
-    const char *const all = "training.global_batch_size", *const one = "training.local_batch_size";
-    JsonNode *node = cli_config_find(c, all);
-    gboolean derived = node != NULL && JSON_NODE_HOLDS_VALUE(node) && json_node_get_int(node) == -1;
-    if (!cli_config_count(c, one, 1, &local, error) ||
-        !cli_config_count(c, "training.seq_len", 1, &seq, error) ||
-        !cli_config_count(c, P "pipeline_parallel_microbatch_size", 1, &micro, error) ||
-        (!derived && !cli_config_count(c, all, 1, &global, error)))
-        return FALSE;
-    if (pp <= 1)
-        micro = local;
-    if (local % micro != 0)
-        return cli_config_refuse(c, P "pipeline_parallel_microbatch_size", error,
-                                 "%" G_GINT64_FORMAT " does not divide the local batch of "
-                                 "%" G_GINT64_FORMAT,
-                                 micro, local);
-    cli_config_say_count(c, "training.seq_len", "seq-length", seq);
-    cli_config_say_count(c, pp > 1 ? P "pipeline_parallel_microbatch_size" : one,
-                         "micro-batch-size", micro);
-    if (global > 0)
-        cli_config_say_count(c, all, "global-batch-size", global);
-    else
-        cli_config_say_count(c, one, "microbatches", local / micro);
-    if (global > 0 && pp > 1)
-        cli_config_warn(c, all,
-                        "not modelled: torchtitan empties the pipeline after each local batch, "
-                        "here the microbatches of an iteration run in one");
-    return TRUE;
-}
-
 /* --- pipeline ----------------------------------------------------------------------------------- */
 
-static const char *const schedules[] = {
-    "1F1B",          "GPipe",     "Interleaved1F1B", "InterleavedZeroBubble",
-    "ZBVZeroBubble", "LoopedBFS", "DualPipeV",       NULL};
-static const char *const names_here[] = {
-    "1f1b",      "gpipe",      "interleaved_torch", "interleaved_zb_torch",
-    "zbv_torch", "looped_bfs", "dualpipev",         NULL};
+static const char *const schedules[] = {"1F1B",
+                                        "GPipe",
+                                        "Interleaved1F1B",
+                                        "interleaved_1f1b",
+                                        "InterleavedZeroBubble",
+                                        "ZBVZeroBubble",
+                                        "LoopedBFS",
+                                        "DualPipeV",
+                                        NULL};
+static const char *const names_here[] = {"1f1b",
+                                         "gpipe",
+                                         "interleaved_torch",
+                                         "interleaved_torch",
+                                         "interleaved_zb_torch",
+                                         "zbv_torch",
+                                         "looped_bfs",
+                                         "dualpipev",
+                                         NULL};
 
+#define SCHEDULE P "pipeline_parallel_schedule"
+#define SCHEDULE_CSV P "pipeline_parallel_schedule_csv"
 #define PER_STAGE P "pipeline_parallel_layers_per_stage"
 #define FIRST P "pipeline_parallel_first_stage_less_layers"
 #define LAST P "pipeline_parallel_last_stage_less_layers"
 
-/* Layers and ends over the stages, the first ones taking what is left over; then without the ends. */
+static gboolean
+is_single(const char *schedule)
+{
+    return strcmp(schedule, "1f1b") == 0 || strcmp(schedule, "gpipe") == 0;
+}
+
+/* Layers and ends over the stages, the first ones taking what is left over; then without the ends. NULL: a stage has
+ * less than none. */
 static char *
-cut_layers(gint64 layers, gint64 stages, gint64 first, gint64 last)
+cut_layers(CliConfig *c, gint64 layers, gint64 stages, gint64 first, gint64 last, GError **error)
 {
     gint64 all = layers + first + last;
     g_autoptr(GString) text = g_string_new(NULL);
     for (gint64 s = 0; s < stages; s++) {
         gint64 here =
             all / stages + (s < all % stages) - (s == 0 ? first : 0) - (s == stages - 1 ? last : 0);
-        if (here < 0)
+        if (here < 0) {
+            cli_config_refuse(c, s == 0 ? FIRST : LAST, error,
+                              "the %s of %" G_GINT64_FORMAT " stages has %" G_GINT64_FORMAT
+                              " layers; write a smaller number, or --stage-layers",
+                              s == 0 ? "first" : "last", stages, here);
             return NULL;
+        }
         g_string_append_printf(text, "%s%" G_GINT64_FORMAT, s > 0 ? "," : "", here);
     }
     return g_string_free(g_steal_pointer(&text), FALSE);
@@ -360,7 +296,7 @@ cut_layers(gint64 layers, gint64 stages, gint64 first, gint64 last)
 static gboolean
 say_stages(CliConfig *c, const char *schedule, gint64 pp, GError **error)
 {
-    gboolean single = strcmp(schedule, "1f1b") == 0 || strcmp(schedule, "gpipe") == 0;
+    gboolean single = is_single(schedule);
     gint64 first = 1, last = 1, each = 0;
     if (!cli_config_count(c, FIRST, 0, &first, error) ||
         !cli_config_count(c, LAST, 0, &last, error) ||
@@ -370,42 +306,124 @@ say_stages(CliConfig *c, const char *schedule, gint64 pp, GError **error)
     gint64 stages = pp * (single ? 1 : 2);
     if (each > 0 && shape != NULL)
         stages = (shape->layers + first + last + each - 1) / each;
-    if (pp > 0 && (stages % pp != 0 || (single && stages != pp) || (!single && stages < 2 * pp)))
+    if (stages % pp != 0 || (single && stages != pp) || (!single && stages < 2 * pp))
         return cli_config_refuse(c, PER_STAGE, error,
                                  "makes %" G_GINT64_FORMAT " stages, which %s on %" G_GINT64_FORMAT
                                  " ranks does not take; write another, or --stage-layers",
                                  stages, schedule, pp);
-    cli_config_say(c, P "pipeline_parallel_schedule", "schedule", schedule);
-    cli_config_say_count(c, each > 0 ? PER_STAGE : P "pipeline_parallel_schedule", "vpp",
-                         pp > 0   ? stages / pp
-                         : single ? 1
-                                  : 2);
-    g_autofree char *layers =
-        pp > 0 && shape != NULL ? cut_layers(shape->layers, stages, first, last) : NULL;
+    cli_config_say(c, SCHEDULE, "schedule", schedule);
+    cli_config_say_count(c, each > 0 ? PER_STAGE : SCHEDULE, "vpp", stages / pp);
+    if (shape == NULL || cli_config_is_decided(c, "stage-layers"))
+        return TRUE;
+    g_autofree char *layers = cut_layers(c, shape->layers, stages, first, last, error);
     if (layers != NULL)
         cli_config_say(c, each > 0 ? PER_STAGE : FIRST, "stage-layers", layers);
-    return TRUE;
+    return layers != NULL;
+}
+
+/* A path in the file is seen from where the file is. */
+static void
+say_table(CliConfig *c, const char *csv)
+{
+    g_autofree char *folder = g_path_get_dirname(conf_document_name(c->document));
+    g_autofree char *path = g_path_is_absolute(csv) || strcmp(folder, ".") == 0
+                                ? g_strdup(csv)
+                                : g_build_filename(folder, csv, NULL);
+    cli_config_say(c, SCHEDULE_CSV, "schedule", path);
 }
 
 static gboolean
 read_pipeline(CliConfig *c, gint64 pp, GError **error)
 {
-    const char *const path = P "pipeline_parallel_schedule";
     const char *schedule = "1f1b", *csv = "";
-    if (!cli_config_word(c, path, schedules, names_here, &schedule, error) ||
-        !cli_config_text(c, P "pipeline_parallel_schedule_csv", &csv, error))
+    if (!cli_config_word(c, SCHEDULE, schedules, names_here, &schedule, error) ||
+        !cli_config_text(c, SCHEDULE_CSV, &csv, error))
         return FALSE;
     if (pp == 1) {
-        if (cli_config_find(c, path) != NULL && !cli_config_is_typed(c, "schedule"))
-            cli_config_warn(c, path, "is ignored: there is no pipeline, its degree is 1");
+        if (cli_config_find(c, SCHEDULE) != NULL && !cli_config_is_typed(c, "schedule"))
+            cli_config_warn(c, SCHEDULE, "is ignored: there is no pipeline, its degree is 1");
         return TRUE;
     }
     if (csv[0] != '\0') {
-        cli_config_say(c, P "pipeline_parallel_schedule_csv", "schedule", csv);
+        say_table(c, csv);
         return TRUE;
     }
     return say_stages(c, schedule, pp, error);
 }
+
+/* --- batch -------------------------------------------------------------------------------------- */
+
+#define LOCAL "training.local_batch_size"
+#define MICRO P "pipeline_parallel_microbatch_size"
+#define MICROBATCHES "experimental.pipeline_parallel_microbatches"
+
+/* Files of 2024 say the number of microbatches, which is that of stages where they do not. */
+static gboolean
+read_microbatches(CliConfig *c, gint64 pp, gint64 local, gint64 *ret_micro, GError **error)
+{
+    const char *schedule = "1f1b";
+    gint64 n = 0;
+    if (!cli_config_count(c, MICROBATCHES, 1, &n, error) ||
+        !cli_config_word(c, SCHEDULE, schedules, names_here, &schedule, error))
+        return FALSE;
+    gboolean older = conf_document_find(c->document, "parallelism") == NULL &&
+                     conf_document_find(c->document, "training.batch_size") != NULL;
+    if (n > 0 && local % n != 0)
+        return cli_config_refuse(c, MICROBATCHES, error,
+                                 "%" G_GINT64_FORMAT " does not divide the local batch of "
+                                 "%" G_GINT64_FORMAT,
+                                 n, local);
+    gint64 stages = pp * (is_single(schedule) ? 1 : 2);
+    if (n == 0 && older && local % stages != 0)
+        cli_config_warn(c, LOCAL,
+                        "is not a multiple of %" G_GINT64_FORMAT " stages, torchtitan's number of "
+                        "microbatches then; microbatches of 1 are taken",
+                        stages);
+    else if (n > 0 || older)
+        *ret_micro = local / (n > 0 ? n : stages);
+    return TRUE;
+}
+
+/* Without a pipeline the local batch is one microbatch; with one it is cut into them. */
+static gboolean
+read_batch(CliConfig *c, gint64 pp, GError **error)
+{
+    gint64 local = 8, micro = 1, seq = 2048, global = 0;
+    const char *const all = "training.global_batch_size";
+    JsonNode *node = cli_config_find(c, all);
+    gboolean derived = node != NULL && JSON_NODE_HOLDS_VALUE(node) && json_node_get_int(node) == -1;
+    if (!cli_config_count(c, LOCAL, 1, &local, error) ||
+        !cli_config_count(c, "training.seq_len", 1, &seq, error) ||
+        !cli_config_count(c, MICRO, 1, &micro, error) ||
+        (!derived && !cli_config_count(c, all, 1, &global, error)))
+        return FALSE;
+    if (pp <= 1)
+        micro = local;
+    else if (cli_config_find(c, MICRO) == NULL && !read_microbatches(c, pp, local, &micro, error))
+        return FALSE;
+    if (local % micro != 0)
+        return cli_config_refuse(c, MICRO, error,
+                                 "%" G_GINT64_FORMAT " does not divide the local batch of "
+                                 "%" G_GINT64_FORMAT,
+                                 micro, local);
+    cli_config_say_count(c, "training.seq_len", "seq-length", seq);
+    cli_config_say_count(c,
+                         pp <= 1                                    ? LOCAL
+                         : cli_config_find(c, MICROBATCHES) != NULL ? MICROBATCHES
+                                                                    : MICRO,
+                         "micro-batch-size", micro);
+    if (global > 0)
+        cli_config_say_count(c, all, "global-batch-size", global);
+    else
+        cli_config_say_count(c, LOCAL, "microbatches", local / micro);
+    if (global > 0 && pp > 1)
+        cli_config_warn(c, all,
+                        "not modelled: torchtitan empties the pipeline after each local batch, "
+                        "here the microbatches of an iteration run in one");
+    return TRUE;
+}
+
+/* --- whole --------------------------------------------------------------------------------------- */
 
 static gboolean
 read_sharding(CliConfig *c, gint64 cp, GError **error)
@@ -443,6 +461,7 @@ const CliConfigFormat cli_config_torchtitan = {
     .name = "torchtitan",
     .syntax = &conf_toml_syntax,
     .marks = {"parallelism", "training", "model", NULL},
-    .keys = keys,
+    .keys = cli_torchtitan_keys,
+    .older = cli_torchtitan_older,
     .read = torchtitan_read,
 };

@@ -7,29 +7,20 @@
 
 #define ZERO "zero_optimization."
 
-static gboolean
-read_device(CliConfig *c, const char *path, const char *option, GError **error)
-{
-    static const char *const devices[] = {"none", "cpu", "nvme", NULL};
-    const char *device = NULL;
-    if (!cli_config_word(c, path, devices, devices, &device, error))
-        return FALSE;
-    if (device != NULL)
-        cli_config_say(c, path, option, device);
-    return TRUE;
-}
-
 /* Newer files name a device, older ones had a switch for the CPU. */
 static gboolean
 read_offload(CliConfig *c, GError **error)
 {
+    static const char *const devices[] = {"none", "cpu", "nvme", NULL};
     gboolean cpu = FALSE;
     if (!cli_config_flag(c, ZERO "cpu_offload", &cpu, error))
         return FALSE;
     if (cpu)
         cli_config_say(c, ZERO "cpu_offload", "offload-optimizer", "cpu");
-    return read_device(c, ZERO "offload_optimizer.device", "offload-optimizer", error) &&
-           read_device(c, ZERO "offload_param.device", "offload-params", error);
+    return cli_config_say_word(c, ZERO "offload_optimizer.device", "offload-optimizer", devices,
+                               devices, error) &&
+           cli_config_say_word(c, ZERO "offload_param.device", "offload-params", devices, devices,
+                               error);
 }
 
 /* Of DeepSpeed 0 elements are none, of --live-elements any: 1 is the least that is a cap. */
@@ -74,7 +65,7 @@ cli_config_read_zero(CliConfig *c, gint64 *ret_stage, GError **error)
         return cli_config_refuse(
             c, path, error, "there is no stage %" G_GINT64_FORMAT "; write 0, 1, 2 or 3", stage);
     cli_config_say_count(c, path, "zero", stage);
-    *ret_stage = stage;
+    *ret_stage = stage = cli_config_effective(c, "zero", stage);
     JsonNode *mics = cli_config_find(c, ZERO "mics_shard_size");
     gboolean off = mics != NULL && JSON_NODE_HOLDS_VALUE(mics) && json_node_get_int(mics) == -1;
     if (!off && !cli_config_count(c, ZERO "mics_shard_size", 1, &shard, error))
@@ -110,12 +101,6 @@ derive_micro(CliConfig *c, gint64 global, gint64 steps, gint64 replicas, GError 
     return TRUE;
 }
 
-static gboolean
-is_there(const CliConfig *c, const char *path)
-{
-    return conf_document_find(c->document, path) != NULL;
-}
-
 /* "auto" in the place of what neither the file's other numbers nor typed ones decide. */
 static void
 warn_of_autos(CliConfig *c, gint64 global, gint64 micro, gint64 steps)
@@ -123,10 +108,10 @@ warn_of_autos(CliConfig *c, gint64 global, gint64 micro, gint64 steps)
     gboolean all = global > 0 || cli_config_is_typed(c, "global-batch-size");
     gboolean some = steps > 0 || cli_config_is_typed(c, "microbatches");
     gboolean one = micro > 0 || cli_config_is_typed(c, "micro-batch-size");
-    if (!one && !(all && some) && is_there(c, MICRO))
+    if (!one && !(all && some) && cli_config_is_open(c, MICRO))
         cli_config_warn(c, MICRO,
                         "'auto' is given elsewhere: 1 is taken; write --micro-batch-size");
-    if (!some && !all && is_there(c, STEPS))
+    if (!some && !all && cli_config_is_open(c, STEPS))
         cli_config_warn(c, STEPS,
                         "'auto' is given elsewhere: the global batch is chosen; write "
                         "--microbatches or --global-batch-size");
@@ -146,11 +131,11 @@ cli_config_read_batch(CliConfig *c, gint64 tp, gint64 pp, gint64 cp, GError **er
         cli_config_say_count(c, STEPS, "microbatches", steps);
     if (global > 0)
         cli_config_say_count(c, GLOBAL, "global-batch-size", global);
-    if (c->format->autos)
-        warn_of_autos(c, global, micro, steps);
-    if (global > 0 && micro == 0 && (steps > 0 || !is_there(c, MICRO)))
+    warn_of_autos(c, global, micro, steps);
+    steps = cli_config_effective(c, "microbatches", steps);
+    if (global > 0 && micro == 0 && (steps > 0 || !cli_config_is_open(c, MICRO)))
         return derive_micro(c, global, MAX(steps, 1), cli_config_replicas(c, tp, pp, cp), error);
-    if (micro > 0 && global == 0 && steps == 0 && !is_there(c, STEPS))
+    if (micro > 0 && global == 0 && steps == 0 && !cli_config_is_open(c, STEPS))
         cli_config_say_count(c, MICRO, "microbatches", 1);
     return TRUE;
 }
@@ -184,12 +169,11 @@ cli_config_read_optimizer(CliConfig *c, GError **error)
 gboolean
 cli_config_read_clip(CliConfig *c, const char *path, double fallback, GError **error)
 {
-    double norm = fallback;
+    double norm = cli_config_is_null(c, path) ? 0 : fallback;
     char text[G_ASCII_DTOSTR_BUF_SIZE];
-    JsonNode *given = conf_document_find(c->document, path);
     if (!cli_config_number(c, path, &norm, error))
         return FALSE;
-    if (given == NULL || cli_config_find(c, path) != NULL) /* "auto" was warned of */
+    if (!cli_config_is_open(c, path)) /* "auto" was warned of */
         cli_config_say(c, path, "clip", g_ascii_formatd(text, sizeof text, "%.15g", norm));
     return TRUE;
 }

@@ -260,6 +260,35 @@ cli_inputs_set(CliInputs *in, const char *option, const char *value, GError **er
     return option_set(name, value, in, error);
 }
 
+void
+cli_inputs_unset(CliInputs *in, const char *name)
+{
+    const CliOption *option = cli_option_find(name);
+    g_autoptr(CliInputs) fresh = cli_inputs_new();
+    gpointer field = G_STRUCT_MEMBER_P(in, option->offset);
+    gconstpointer before = G_STRUCT_MEMBER_P(fresh, option->offset);
+    switch (option->type) {
+    case CLI_OPTION_COUNT:
+        *(gint64 *)field = *(const gint64 *)before;
+        break;
+    case CLI_OPTION_FLAG:
+        *(gboolean *)field = *(const gboolean *)before;
+        break;
+    case CLI_OPTION_CHOICE:
+        *(guint *)field = *(const guint *)before;
+        break;
+    case CLI_OPTION_NUMBER:
+        *(double *)field = *(const double *)before;
+        break;
+    case CLI_OPTION_TEXT:
+        g_clear_pointer((char **)field, g_free);
+        break;
+    }
+    for (guint i = 0; i < in->given->len; i++)
+        if (g_array_index(in->given, const CliOption *, i) == option)
+            g_array_remove_index(in->given, i--);
+}
+
 const char *
 cli_inputs_model_name(const CliInputs *in)
 {

@@ -64,6 +64,8 @@ gboolean cli_inputs_plan(const CliInputs *in, PlanSpec *ret_spec,
 /* As if --OPTION had been typed with that value; `option` as "tp" or "no-fsdp", `value` "" of flags. */
 gboolean cli_inputs_set(CliInputs *in, const char *option, const char *value,
                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* As if it had not been typed. Not of those that put what they say elsewhere, too: gpu, hostfile, noise. */
+void cli_inputs_unset(CliInputs *in, const char *option);
 /* The model that was typed, or is the file's, or is taken when none is. */
 const char *cli_inputs_model_name(const CliInputs *in);
 gboolean cli_inputs_is_given(const CliInputs *in, const char *name);

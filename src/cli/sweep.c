@@ -23,6 +23,8 @@ typedef struct {
     char *plot;
     guint quantity;
     gboolean quantity_given;
+    char *model;      /* the name; NULL before it was loaded */
+    GPtrArray *title; /* of char*: what is the same at every point; NULL before the first */
 } Wish;
 
 static gboolean
@@ -76,6 +78,12 @@ point_spec(const CliInputs *in, const ClusterSystem *system, PlanSpec *ret_spec,
 }
 
 static void
+refuse(ReportPoint *p, const GError *error)
+{
+    p->refused = g_strdelimit(g_strdup(error->message), "\r\n\t", ' ');
+}
+
+static void
 point_run(const CliInputs *in, const CliMachine *machine, const LlmShape *shape, ReportPoint *p)
 {
     g_autoptr(GError) error = NULL;
@@ -86,7 +94,8 @@ point_run(const CliInputs *in, const CliMachine *machine, const LlmShape *shape,
     StepOptions options = cli_inputs_step_options(in);
     g_autoptr(StepResult) r = c != NULL ? cli_case_run(c, &options, &error) : NULL;
     if (r == NULL) {
-        p->refused = g_strdelimit(g_strdup(error->message), "\r\n\t", ' ');
+        cli_config_prefix_error(in, &error);
+        refuse(p, error);
         return;
     }
     p->vpp = c->plan->spec.vpp;
@@ -103,6 +112,7 @@ point_run(const CliInputs *in, const CliMachine *machine, const LlmShape *shape,
     p->closed_form_bubble = report_closed_form_bubble(c->schedule);
     p->peak_gb = (double)r->memory_peak_bytes / 1e9;
     p->fits = report_fits(r);
+    p->asynchronous = c->schedule->asynchronous;
 }
 
 static gboolean
@@ -123,21 +133,89 @@ axes_check(const CliInputs *in, GError **error)
     return wrong == NULL;
 }
 
+/* Counts and schedule of a point, without axes: of char*. */
+static GPtrArray *
+title_of(const CliInputs *in)
+{
+    static const char *const names[] = {
+        "tp",   "pp", "dp", "vpp", "micro-batch-size", "microbatches", "global-batch-size",
+        "gpus", NULL};
+    GPtrArray *title = g_ptr_array_new_with_free_func(g_free);
+    if (in->schedule != NULL && !cli_inputs_is_axis(in, "schedule"))
+        g_ptr_array_add(title, g_strdup(in->schedule));
+    for (guint i = 0; names[i] != NULL; i++) {
+        const CliOption *o = cli_option_find(names[i]);
+        if (cli_inputs_is_given(in, o->name) && !cli_inputs_is_axis(in, o->name))
+            g_ptr_array_add(title, g_strdup_printf("%s %" G_GINT64_FORMAT, o->name,
+                                                   G_STRUCT_MEMBER(gint64, in, o->offset)));
+    }
+    return title;
+}
+
+/* What a file of --config says may differ from point to point: only what does not stays in the title. */
+static void
+title_narrow(Wish *w)
+{
+    g_autoptr(GPtrArray) here = title_of(w->in);
+    if (w->title == NULL) {
+        w->title = g_steal_pointer(&here);
+        return;
+    }
+    for (guint i = w->title->len; i-- > 0;)
+        if (!g_ptr_array_find_with_equal_func(here, w->title->pdata[i], g_str_equal, NULL))
+            g_ptr_array_remove_index(w->title, i);
+}
+
+/* What all points are made from. */
+typedef struct {
+    CliMachine *machine;
+    LlmShape *shape;        /* NULL before the first point that the file allows */
+    ConfDocument *document; /* of --config; NULL: none was given */
+    GPtrArray *warnings;    /* of it: char*, each once */
+} Common;
+
+static void
+common_clear(Common *common)
+{
+    cli_machine_free(common->machine);
+    llm_shape_free(common->shape);
+    conf_document_free(common->document);
+    g_ptr_array_unref(common->warnings);
+}
+
+/* The file of --config says what it says of this point's degrees and GPUs. FALSE: there is no model, at no point. */
+static gboolean
+point_do(Wish *w, Common *common, ReportPoint *p, GError **error)
+{
+    CliInputs *in = w->in;
+    g_autoptr(GError) refusal = NULL;
+    if (common->document != NULL && !cli_config_put(in, common->machine->system, common->document,
+                                                    common->warnings, &refusal)) {
+        refuse(p, refusal);
+        return TRUE;
+    }
+    if (common->shape == NULL) {
+        common->shape = cli_inputs_load_shape(in, error);
+        w->model = g_strdup(cli_inputs_model_name(in));
+    }
+    if (common->shape == NULL)
+        return FALSE;
+    title_narrow(w);
+    point_run(in, common->machine, common->shape, p);
+    return TRUE;
+}
+
 /* All points, the first axis outermost. */
 static gboolean
-sweep(CliInputs *in, ReportSweep *sweep_, GError **error)
+points_do(Wish *w, Common *common, ReportSweep *result, GError **error)
 {
-    g_autoptr(CliMachine) machine = cli_inputs_load_machine(in, error);
-    g_autoptr(LlmShape) shape = machine != NULL && cli_config_apply(in, machine->system, error)
-                                    ? cli_inputs_load_shape(in, error)
-                                    : NULL;
-    if (shape == NULL)
-        return FALSE;
+    CliInputs *in = w->in;
+    gboolean ok = TRUE;
     guint n = 1, n_ran = 0;
     for (guint a = 0; a < in->axes->len; a++)
         n *= ((const CliAxis *)in->axes->pdata[a])->values->len;
     CliProgress progress = cli_progress_start("point", n);
-    for (guint i = 0; i < n; i++) {
+    for (guint i = 0; i < n && ok; i++) {
         cli_progress_at(&progress, i);
         ReportPoint p = {0};
         guint rest = i;
@@ -148,42 +226,44 @@ sweep(CliInputs *in, ReportSweep *sweep_, GError **error)
             p.at[a] = g_array_index(axis->values, gint64, k);
             cli_inputs_set_point(in, axis, k);
         }
-        point_run(in, machine, shape, &p);
-        n_ran += p.refused == NULL ? 1 : 0;
-        g_array_append_val(sweep_->points, p);
+        ok = point_do(w, common, &p, error);
+        n_ran += ok && p.refused == NULL ? 1 : 0;
+        g_array_append_val(result->points, p);
     }
     cli_progress_end(&progress);
-    if (n_ran == 0)
+    cli_config_print_warnings(common->warnings);
+    if (ok && n_ran == 0)
         g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
                     "sweep: none of the %u points can be; the first: %s", n,
-                    g_array_index(sweep_->points, ReportPoint, 0).refused);
-    return n_ran > 0;
+                    g_array_index(result->points, ReportPoint, 0).refused);
+    return ok && n_ran > 0;
+}
+
+static gboolean
+sweep(Wish *w, ReportSweep *result, GError **error)
+{
+    Common common = {.machine = cli_inputs_load_machine(w->in, error),
+                     .warnings = g_ptr_array_new_with_free_func(g_free)};
+    gboolean ok = common.machine != NULL;
+    if (ok && w->in->config != NULL) {
+        common.document = conf_document_load(w->in->config, error);
+        ok = common.document != NULL;
+    }
+    ok = ok && points_do(w, &common, result, error);
+    common_clear(&common);
+    return ok;
 }
 
 /* Model, system and the counts that are the same at every point. Caller frees. */
 static char *
-title_of(const CliInputs *in)
+title_print(const Wish *w)
 {
-    static const char *const names[] = {
-        "tp",   "pp", "dp", "vpp", "micro-batch-size", "microbatches", "global-batch-size",
-        "gpus", NULL};
-    GString *title = g_string_new(cli_inputs_model_name(in));
-    g_string_append_printf(title, " on %s", in->system != NULL ? in->system : CLI_DEFAULT_SYSTEM);
-    const char *before = ": ";
-    if (in->schedule != NULL && !cli_inputs_is_axis(in, "schedule")) {
-        g_string_append_printf(title, ": %s", in->schedule);
-        before = ", ";
-    }
-    for (guint i = 0; names[i] != NULL; i++) {
-        for (guint k = 0; k < in->given->len; k++) {
-            const CliOption *o = g_array_index(in->given, const CliOption *, k);
-            if (strcmp(o->name, names[i]) != 0 || cli_inputs_is_axis(in, o->name))
-                continue;
-            g_string_append_printf(title, "%s%s %" G_GINT64_FORMAT, before, o->name,
-                                   G_STRUCT_MEMBER(gint64, in, o->offset));
-            before = ", ";
-        }
-    }
+    GString *title = g_string_new(w->model);
+    g_string_append_printf(title, " on %s",
+                           w->in->system != NULL ? w->in->system : CLI_DEFAULT_SYSTEM);
+    for (guint i = 0; i < w->title->len; i++)
+        g_string_append_printf(title, "%s%s", i == 0 ? ": " : ", ",
+                               (const char *)w->title->pdata[i]);
     return g_string_free(title, FALSE);
 }
 
@@ -200,7 +280,7 @@ warn_of_no_bubble(const ReportSweep *result)
 static gboolean
 finish(const Wish *w, const ReportSweep *result, GError **error)
 {
-    g_autofree char *title = title_of(w->in);
+    g_autofree char *title = title_print(w);
     if (w->plot != NULL && w->quantity == 0)
         warn_of_no_bubble(result);
     if (w->plot != NULL && !report_sweep_plot(result, w->quantity, title, w->plot, error))
@@ -240,7 +320,7 @@ wish_run(Wish *w, int argc, char **argv, GError **error)
     for (guint a = 0; a < w->in->axes->len; a++)
         result.axes[a] = (ReportAxis){((CliAxis *)w->in->axes->pdata[a])->option->name,
                                       ((CliAxis *)w->in->axes->pdata[a])->names};
-    return sweep(w->in, &result, error) && finish(w, &result, error);
+    return sweep(w, &result, error) && finish(w, &result, error);
 }
 
 static int
@@ -252,6 +332,8 @@ sweep_run(int argc, char **argv, GError **error)
     cli_inputs_free(w.in);
     cli_format_clear(&w.format);
     g_free(w.plot);
+    g_free(w.model);
+    g_clear_pointer(&w.title, g_ptr_array_unref);
     return ok ? CLI_DONE : CLI_USAGE;
 }
 

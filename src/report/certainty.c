@@ -109,8 +109,9 @@ report_certainty_is_modelled(ReportCertainty c)
     return c.share[COST_MODELLED] > 0.5;
 }
 
-void
-report_append_modelled(guint n, guint of, GString *out)
+/* A warning where any of `of` rows does. */
+static void
+append_modelled(guint n, guint of, GString *out)
 {
     g_autofree char *text = g_strdup_printf(
         "WARNING: %u of %u rows rest%s mostly on shapes that were not measured; dtsim shapes --worth "
@@ -122,8 +123,52 @@ report_append_modelled(guint n, guint of, GString *out)
 
 /* --- which of several is best ------------------------------------------------------------------- */
 
-/* By errors of what times are made of alone: what the simulation leaves out errs in rows of one table alike, more or
- * less, and nothing says how much less. */
+/* Rows that may be best, and which others were left out for what. */
+typedef struct {
+    gboolean *is;             /* [n] owned */
+    gboolean no_fit, stale;   /* some ran and do not fit; some have stale weights */
+    gboolean any_synchronous; /* among all that ran */
+} Field;
+
+static gboolean
+ran(const ReportRival *r)
+{
+    return r->doubts != NULL;
+}
+
+/* Those that fit, where any does; of these the synchronous ones, where there are any: with stale weights an iteration
+ * is not the same step of training. */
+static Field
+field_of(const ReportRival *rivals, guint n)
+{
+    Field field = {.is = g_new0(gboolean, n)};
+    gboolean any_fits = FALSE, any_synchronous = FALSE;
+    for (guint i = 0; i < n; i++)
+        any_fits = any_fits || (ran(&rivals[i]) && rivals[i].fits);
+    for (guint i = 0; i < n; i++) {
+        field.is[i] = ran(&rivals[i]) && (rivals[i].fits || !any_fits);
+        field.no_fit = field.no_fit || (ran(&rivals[i]) && !field.is[i]);
+        any_synchronous = any_synchronous || (field.is[i] && !rivals[i].stale);
+        field.any_synchronous = field.any_synchronous || (ran(&rivals[i]) && !rivals[i].stale);
+    }
+    for (guint i = 0; i < n; i++)
+        if (any_synchronous && field.is[i] && rivals[i].stale) {
+            field.is[i] = FALSE;
+            field.stale = TRUE;
+        }
+    return field;
+}
+
+static const ReportRival *
+best_of(const ReportRival *rivals, guint n, const gboolean *takes_part)
+{
+    const ReportRival *best = NULL;
+    for (guint i = 0; i < n; i++)
+        if (takes_part[i] &&
+            (best == NULL || rivals[i].time_s * rivals[i].scale < best->time_s * best->scale))
+            best = &rivals[i];
+    return best;
+}
 
 static gboolean
 is_rival(const ReportRival *best, const ReportRival *other)
@@ -135,52 +180,79 @@ is_rival(const ReportRival *best, const ReportRival *other)
 }
 
 gboolean *
-report_rivals_of_best(const ReportRival *rivals, guint n, guint *ret_best)
+report_rivals_of_best(const ReportRival *rivals, guint n)
 {
-    const ReportRival *best = NULL;
+    Field field = field_of(rivals, n);
+    const ReportRival *best = best_of(rivals, n, field.is);
     for (guint i = 0; i < n; i++)
-        if (rivals[i].doubts != NULL &&
-            (best == NULL || rivals[i].time_s * rivals[i].scale < best->time_s * best->scale))
-            best = &rivals[i];
-    if (best == NULL)
-        return NULL;
-    gboolean *is = g_new0(gboolean, n);
+        field.is[i] = field.is[i] && is_rival(best, &rivals[i]);
+    return field.is;
+}
+
+/* The names of those that may be better than the best. */
+static char *
+names_of(const ReportRival *rivals, guint n, const gboolean *is, const ReportRival *best)
+{
+    GString *names = g_string_new(NULL);
+    guint n_others = 0;
+    for (guint i = 0; i < n; i++) {
+        if (!is[i] || &rivals[i] == best)
+            continue;
+        if (n_others < NAMES_MOST)
+            g_string_append_printf(names, "%s%s", n_others > 0 ? "; " : "", rivals[i].name);
+        n_others++;
+    }
+    if (n_others > NAMES_MOST)
+        g_string_append_printf(names, "; and %u more", n_others - NAMES_MOST);
+    return g_string_free(names, FALSE);
+}
+
+static void
+append_best(const ReportRival *rivals, guint n, const char *what, GString *out)
+{
+    Field field = field_of(rivals, n);
+    g_autofree gboolean *takes_part = field.is, *is = report_rivals_of_best(rivals, n);
+    const ReportRival *best = best_of(rivals, n, takes_part);
+    g_autofree char *others = names_of(rivals, n, is, best);
+    guint n_in = 0;
     for (guint i = 0; i < n; i++)
-        is[i] = rivals[i].doubts != NULL && is_rival(best, &rivals[i]);
-    *ret_best = (guint)(best - rivals);
-    return is;
+        n_in += takes_part[i] ? 1 : 0;
+    if (n_in < 2)
+        return;
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_append_printf(text, "Best %s%s%s: %s. ", what,
+                           field.stale ? " of synchronous schedules" : "",
+                           !field.no_fit ? ""
+                           : field.stale ? " that fit"
+                                         : " of those that fit",
+                           best->name);
+    if (others[0] != '\0')
+        g_string_append_printf(text, "Errors (one sigma) leave open whether it is better than: %s.",
+                               others);
+    else
+        g_string_append_printf(text,
+                               "It is better than all others%s by more than errors leave open "
+                               "(one sigma).",
+                               field.no_fit ? " of those that fit" : "");
+    if (field.stale)
+        g_string_append(text, " Asynchronous schedules take no part: their weights are stale.");
+    else if (best->stale && field.any_synchronous)
+        g_string_append(text, " It is asynchronous: its weights are stale.");
+    report_paragraph(out, "  ", text->str);
 }
 
 void
-report_append_best(const ReportRival *rivals, const char *const *names, guint n, const char *what,
-                   GString *out)
+report_certainty_block(const ReportRival *rivals, guint n, const char *what, GString *out)
 {
-    guint best, n_others = 0, n_told = 0;
-    g_autofree gboolean *is = report_rivals_of_best(rivals, n, &best);
-    g_autoptr(GString) others = g_string_new(NULL);
-    if (is == NULL)
-        return;
+    g_autofree ReportCertainty *of = g_new(ReportCertainty, n);
+    guint n_ran = 0, n_models = 0;
     for (guint i = 0; i < n; i++) {
-        n_told += rivals[i].doubts != NULL && !is[i];
-        if (!is[i] || i == best)
+        if (!ran(&rivals[i]))
             continue;
-        if (n_others < NAMES_MOST)
-            g_string_append_printf(others, "%s%s", n_others > 0 ? "; " : "", names[i]);
-        n_others++;
+        of[n_ran++] = rivals[i].certainty;
+        n_models += report_certainty_is_modelled(rivals[i].certainty) ? 1 : 0;
     }
-    if (n_others + n_told == 0)
-        return;
-    g_autoptr(GString) text = g_string_new(NULL);
-    g_string_append_printf(text, "Best %s: %s. ", what, names[best]);
-    if (n_others > NAMES_MOST)
-        g_string_append_printf(others, "; and %u more", n_others - NAMES_MOST);
-    if (n_others > 0)
-        g_string_append_printf(text,
-                               "Errors of kernels and collectives (one sigma) leave open whether "
-                               "it is better than: %s.",
-                               others->str);
-    else
-        g_string_append(text, "It is better than all others by more than errors of kernels and "
-                              "collectives leave open (one sigma).");
-    report_paragraph(out, "  ", text->str);
+    report_append_certainties(of, n_ran, out);
+    append_best(rivals, n, what, out);
+    append_modelled(n_models, n_ran, out);
 }

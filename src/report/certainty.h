@@ -29,21 +29,22 @@ void report_append_certainties(const ReportCertainty *of, guint n, GString *out)
 
 /* Rests on models for more than half of its time. */
 gboolean report_certainty_is_modelled(ReportCertainty c);
-/* A warning where any of `of` rows does. */
-void report_append_modelled(guint n, guint of, GString *out);
 
 /* --- which of several is best ------------------------------------------------------------------- */
 
-/* What is compared is time_s x scale, the less the better. */
+/* A row of a table. What is compared is time_s x scale, the less the better. */
 typedef struct {
+    const char *name; /* borrowed; only the block below reads it */
     double time_s, scale;
-    const GArray *doubts; /* StepResult.doubts; NULL: it does not take part */
+    const GArray
+        *doubts; /* StepResult.doubts, borrowed; NULL: it did not run, and the rest is not read */
+    ReportCertainty certainty;
+    gboolean fits, stale; /* in memory; trains on stale weights (asynchronous) */
 } ReportRival;
 
-/* What the table cannot tell from its best: the difference is below its own error (one sigma), which is that of the
- * kernels and collectives that the two have not in common. TRUE for the best itself. NULL: none takes part. Caller
- * frees. */
-gboolean *report_rivals_of_best(const ReportRival *rivals, guint n, guint *ret_best);
-/* "Best WHAT: zb_h1. Errors of kernels ... leave open ...": the rivals by their names. */
-void report_append_best(const ReportRival *rivals, const char *const *names, guint n,
-                        const char *what, GString *out);
+/* Which rows cannot be told from the best: the difference is below its own error (one sigma). TRUE for the best itself;
+ * FALSE for those that do not fit where another does, and for those with stale weights beside others. Caller frees. */
+gboolean *report_rivals_of_best(const ReportRival *rivals, guint n);
+/* Below a table with a column +-: what the times rest on; "Best WHAT: zb_h1. Errors ... leave open ...", where two or
+ * more can be compared; a warning where rows rest on models. */
+void report_certainty_block(const ReportRival *rivals, guint n, const char *what, GString *out);

@@ -87,27 +87,18 @@ ReportRival *
 report_schedules_rivals(const ReportSchedules *schedules)
 {
     ReportRival *rivals = g_new0(ReportRival, schedules->rows->len);
-    gboolean any_fits = FALSE;
     for (guint i = 0; i < schedules->rows->len; i++) {
         const ReportSchedule *s = schedules->rows->pdata[i];
-        any_fits = any_fits || (s->refused == NULL && s->fits);
-    }
-    for (guint i = 0; i < schedules->rows->len; i++) {
-        const ReportSchedule *s = schedules->rows->pdata[i];
-        if (s->refused == NULL && (s->fits || !any_fits))
-            rivals[i] = (ReportRival){s->time_s, 1, s->doubts};
+        if (s->refused == NULL)
+            rivals[i] = (ReportRival){.name = s->name,
+                                      .time_s = s->time_s,
+                                      .scale = 1,
+                                      .doubts = s->doubts,
+                                      .certainty = s->certainty,
+                                      .fits = s->fits,
+                                      .stale = s->weight_versions > 1};
     }
     return rivals;
-}
-
-/* Which no other is surely faster than. Caller frees. */
-static gboolean *
-best_of(const ReportSchedules *schedules)
-{
-    guint best;
-    g_autofree ReportRival *rivals = report_schedules_rivals(schedules);
-    gboolean *is = report_rivals_of_best(rivals, schedules->rows->len, &best);
-    return is != NULL ? is : g_new0(gboolean, schedules->rows->len);
 }
 
 static void
@@ -192,7 +183,8 @@ static void
 schedules_json(const ReportSchedules *schedules, GString *out)
 {
     g_autoptr(JsonBuilder) b = json_builder_new();
-    g_autofree gboolean *best = best_of(schedules);
+    g_autofree ReportRival *rivals = report_schedules_rivals(schedules);
+    g_autofree gboolean *best = report_rivals_of_best(rivals, schedules->rows->len);
     report_json_object(b, NULL);
     report_json_array(b, "schedules");
     for (guint i = 0; i < schedules->rows->len; i++)
@@ -215,7 +207,8 @@ static void
 schedules_tsv(const ReportSchedules *schedules, GString *out)
 {
     gboolean real = schedules->real;
-    g_autofree gboolean *best = best_of(schedules);
+    g_autofree ReportRival *rivals = report_schedules_rivals(schedules);
+    g_autofree gboolean *best = report_rivals_of_best(rivals, schedules->rows->len);
     g_string_append(out, "schedule\tpp\tmicrobatches\tvpp\t");
     g_string_append(out,
                     real ? "time_s\tmakespan_s\tmax_span_s\tbubble_fraction\tbubble_over_ideal\t"

@@ -51,7 +51,7 @@ void report_schedule_free(ReportSchedule *s);
 /* Orders; NULL-terminated. Refused schedules come last, equals stay as listed. */
 extern const char *const report_schedule_orders[];
 void report_schedules_sort(ReportSchedules *schedules, guint order);
-/* One for each row; of those that fit, where any does. Caller frees. */
+/* One for each row, compared by the iteration's time. Caller frees. */
 ReportRival *report_schedules_rivals(const ReportSchedules *schedules);
 
 /* `format` as --format. */

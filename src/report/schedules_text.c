@@ -201,27 +201,6 @@ append_pictures(const GPtrArray *rows, GString *out)
                          "which microbatch\n  (last digit where narrow); . idle\n");
 }
 
-/* What the times rest on, and which is best as far as that can be told. */
-static void
-append_certainty(const ReportSchedules *schedules, GString *out)
-{
-    guint n = schedules->rows->len, n_ran = 0, n_models = 0;
-    g_autofree ReportCertainty *ran = g_new(ReportCertainty, n);
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    g_autofree ReportRival *rivals = report_schedules_rivals(schedules);
-    for (guint i = 0; i < n; i++) {
-        const ReportSchedule *s = schedules->rows->pdata[i];
-        g_ptr_array_add(names, s->name);
-        if (s->refused != NULL)
-            continue;
-        ran[n_ran++] = s->certainty;
-        n_models += report_certainty_is_modelled(s->certainty);
-    }
-    report_append_certainties(ran, n_ran, out);
-    report_append_best(rivals, (const char *const *)names->pdata, n, "iteration", out);
-    report_append_modelled(n_models, n_ran, out);
-}
-
 void
 report_schedules_text(const ReportSchedules *schedules, GString *out)
 {
@@ -231,7 +210,8 @@ report_schedules_text(const ReportSchedules *schedules, GString *out)
     append_table(schedules, out);
     if (schedules->real) {
         g_string_append_c(out, '\n');
-        append_certainty(schedules, out);
+        g_autofree ReportRival *rivals = report_schedules_rivals(schedules);
+        report_certainty_block(rivals, rows->len, "iteration", out);
     }
     if (rows->len > 1)
         append_notes(schedules, out);

@@ -66,40 +66,30 @@ value_on(const ReportSweep *sweep, const ReportPoint *p, guint a)
     return names != NULL ? g_strdup(names->pdata[p->at[a]]) : g_strdup_printf(G, p->at[a]);
 }
 
-/* Points are compared by the GPU time that a token takes, among those that fit, where any does. Caller frees. */
+/* Points are compared by the GPU time that a token takes. Caller frees. */
 static ReportRival *
 rivals_of(const ReportSweep *sweep)
 {
     ReportRival *rivals = g_new0(ReportRival, sweep->points->len);
-    gboolean any_fits = FALSE;
     for (guint i = 0; i < sweep->points->len; i++) {
         const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
-        any_fits = any_fits || (p->refused == NULL && p->fits);
-    }
-    for (guint i = 0; i < sweep->points->len; i++) {
-        const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
-        if (p->refused == NULL && (p->fits || !any_fits))
-            rivals[i] =
-                (ReportRival){p->time_s, 1 / (p->time_s * p->tokens_per_s_per_gpu), p->doubts};
+        if (p->refused == NULL)
+            rivals[i] = (ReportRival){.time_s = p->time_s,
+                                      .scale = 1 / (p->time_s * p->tokens_per_s_per_gpu),
+                                      .doubts = p->doubts,
+                                      .certainty = p->certainty,
+                                      .fits = p->fits,
+                                      .stale = p->asynchronous};
     }
     return rivals;
-}
-
-/* Which points no other is surely better than. Caller frees. */
-static gboolean *
-best_of(const ReportSweep *sweep)
-{
-    guint best;
-    g_autofree ReportRival *rivals = rivals_of(sweep);
-    gboolean *is = report_rivals_of_best(rivals, sweep->points->len, &best);
-    return is != NULL ? is : g_new0(gboolean, sweep->points->len);
 }
 
 static void
 sweep_tsv(const ReportSweep *sweep, GString *out)
 {
     gboolean named = has_names(sweep);
-    g_autofree gboolean *best = best_of(sweep);
+    g_autofree ReportRival *rivals = rivals_of(sweep);
+    g_autofree gboolean *best = report_rivals_of_best(rivals, sweep->points->len);
     for (guint a = 0; a < n_axes(sweep); a++)
         g_string_append_printf(out, "%s\t", sweep->axes[a].option);
     g_string_append(out, "gpus\tglobal_batch_size\ttime_s\ttokens_per_s_per_gpu\tmfu\t"
@@ -135,7 +125,8 @@ static void
 sweep_json(const ReportSweep *sweep, GString *out)
 {
     g_autoptr(JsonBuilder) b = json_builder_new();
-    g_autofree gboolean *best = best_of(sweep);
+    g_autofree ReportRival *rivals = rivals_of(sweep);
+    g_autofree gboolean *best = report_rivals_of_best(rivals, sweep->points->len);
     report_json_object(b, NULL);
     report_json_array(b, "points");
     for (guint i = 0; i < sweep->points->len; i++) {
@@ -228,27 +219,6 @@ point_name(const ReportSweep *sweep, const ReportPoint *p)
     return g_string_free(name, FALSE);
 }
 
-/* What the times rest on, and which point is best as far as that can be told. */
-static void
-text_certainty(const ReportSweep *sweep, GString *out)
-{
-    guint n = sweep->points->len, n_ran = 0, n_models = 0;
-    g_autofree ReportCertainty *ran = g_new(ReportCertainty, n);
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    g_autofree ReportRival *rivals = rivals_of(sweep);
-    for (guint i = 0; i < n; i++) {
-        const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
-        g_ptr_array_add(names, point_name(sweep, p));
-        if (p->refused != NULL)
-            continue;
-        ran[n_ran++] = p->certainty;
-        n_models += report_certainty_is_modelled(p->certainty);
-    }
-    report_append_certainties(ran, n_ran, out);
-    report_append_best(rivals, (const char *const *)names->pdata, n, "tokens/s/GPU", out);
-    report_append_modelled(n_models, n_ran, out);
-}
-
 static void
 sweep_text(const ReportSweep *sweep, GString *out)
 {
@@ -259,14 +229,17 @@ sweep_text(const ReportSweep *sweep, GString *out)
             text_point(table, sweep, p);
     }
     report_table_print(table, 0, out);
+    g_autofree ReportRival *rivals = rivals_of(sweep);
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     for (guint i = 0; i < sweep->points->len; i++) {
         const ReportPoint *p = &g_array_index(sweep->points, ReportPoint, i);
-        if (p->refused == NULL)
-            continue;
-        g_autofree char *name = point_name(sweep, p);
-        g_string_append_printf(out, "refused: %s: %s\n", name, p->refused);
+        char *name = point_name(sweep, p);
+        g_ptr_array_add(names, name);
+        rivals[i].name = name;
+        if (p->refused != NULL)
+            g_string_append_printf(out, "refused: %s: %s\n", name, p->refused);
     }
-    text_certainty(sweep, out);
+    report_certainty_block(rivals, sweep->points->len, "tokens/s/GPU", out);
 }
 
 void

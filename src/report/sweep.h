@@ -11,8 +11,8 @@ typedef struct {
     gint64 gpus, global_batch, vpp;
     double time_s, tokens_per_s_per_gpu, mfu, bubble_fraction, closed_form_bubble, peak_gb;
     ReportCertainty certainty;
-    GArray *doubts; /* owned: StepResult.doubts */
-    gboolean fits;
+    GArray *doubts;              /* owned: StepResult.doubts */
+    gboolean fits, asynchronous; /* asynchronous: its schedule trains on stale weights */
 } ReportPoint;
 
 typedef struct {

@@ -1,105 +1,12 @@
 /* --config: what each framework's keys come to as options of this program, below what was typed. */
 #include "config.h"
 
-#include "cli/command.h"
-#include "cli/config_file.h"
-#include "cluster/system.h"
-
-#include <string.h>
-
-static const ClusterSystem system_of_8 = {.gpus_per_node = 8};
-
-/* "--tp 2 --pp 4" as it is typed. */
-static CliInputs *
-typed(const char *text)
-{
-    CliInputs *in = cli_inputs_new();
-    g_auto(GStrv) words = g_strsplit(text, " ", -1);
-    for (guint i = 0; words[i] != NULL && words[i][0] != '\0'; i++) {
-        gboolean flag = words[i + 1] == NULL || words[i + 1][0] == '-';
-        g_autoptr(GError) error = NULL;
-        g_assert_true(cli_inputs_set(in, words[i] + 2, flag ? "" : words[i + 1], &error));
-        i += flag ? 0 : 1;
-    }
-    return in;
-}
-
-static ConfDocument *
-document(const ConfSyntax *syntax, const char *text)
-{
-    g_autoptr(GError) error = NULL;
-    ConfDocument *d = conf_document_parse("f", syntax, text, &error);
-    g_assert_no_error(error);
-    return d;
-}
-
-/* What counts, as it would be typed. */
-static char *
-said(const CliInputs *in)
-{
-    GString *text = g_string_new(NULL);
-    for (guint i = 0; i < in->said->len; i++) {
-        const CliSaying *s = in->said->pdata[i];
-        if (s->counts)
-            g_string_append_printf(text, "%s--%s%s%s", text->len > 0 ? " " : "", s->option,
-                                   s->value[0] != '\0' ? " " : "", s->value);
-    }
-    return g_string_free(text, FALSE);
-}
-
-typedef struct {
-    const char *typed, *text, *contains; /* options next to each other */
-    const char *warning;                 /* a part of one; NULL: none at all */
-} Case;
-
-static void
-check(const ConfSyntax *syntax, const Case *cases, guint n)
-{
-    for (guint i = 0; i < n; i++) {
-        g_autoptr(CliInputs) in = typed(cases[i].typed);
-        g_autoptr(ConfDocument) d = document(syntax, cases[i].text);
-        g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
-        g_autoptr(GError) error = NULL;
-        gboolean ok = cli_config_put(in, &system_of_8, d, warnings, &error);
-        g_assert_no_error(error);
-        g_assert_true(ok);
-        g_autofree char *options = said(in);
-        if (strstr(options, cases[i].contains) == NULL)
-            g_error("case %u: '%s' is not in '%s'", i, cases[i].contains, options);
-        gboolean found = cases[i].warning == NULL && warnings->len == 0;
-        for (guint w = 0; w < warnings->len; w++)
-            found |= cases[i].warning != NULL && strstr(warnings->pdata[w], cases[i].warning);
-        if (!found)
-            g_error("case %u: warnings are not as expected: '%s'", i,
-                    warnings->len > 0 ? (char *)warnings->pdata[0] : "none");
-    }
-}
-
-typedef struct {
-    const char *typed, *text, *message;
-} Refusal;
-
-static void
-check_refusals(const ConfSyntax *syntax, const Refusal *cases, guint n)
-{
-    for (guint i = 0; i < n; i++) {
-        g_autoptr(CliInputs) in = typed(cases[i].typed);
-        g_autoptr(ConfDocument) d = document(syntax, cases[i].text);
-        g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
-        g_autoptr(GError) error = NULL;
-        g_assert_false(cli_config_put(in, &system_of_8, d, warnings, &error));
-        g_assert_cmpstr(error->message, ==, cases[i].message);
-        g_assert_null(in->said);
-        g_assert_null(in->config_model);
-    }
-}
+#include "cli-config-fixture.h"
 
 #define NEOX_BARE                                                                                  \
     "num_layers: 2\nhidden_size: 64\nnum_attention_heads: 4\nmax_position_embeddings: 128\n"       \
     "padded_vocab_size: 512\n"
 #define NEOX NEOX_BARE "fp16: {enabled: true}\n"
-#define LLAMA "[model]\nflavor = '8B'\n[training]\nlocal_batch_size = 6\n"
-
 static void
 test_neox(void)
 {
@@ -119,6 +26,15 @@ test_neox(void)
         {"--gpus 8", NEOX "train_micro_batch_size_per_gpu: 3\n",
          "--micro-batch-size 3 --microbatches 1", NULL},
         {"--gpus 8", NEOX "train-micro-batch-size-per-gpu: 3\n", "--micro-batch-size 3", NULL},
+        {"--gpus 8", NEOX "train-micro_batch-size_per_gpu: 3\n", "--micro-batch-size 3", NULL},
+        {"--gpus 8", NEOX "zero-optimization: {stage: 1, reduce_bucket_size: 7}\n",
+         "--bucket-size 7 --framework deepspeed --tp 1 --pp 1 --no-sequence-parallel --zero 1",
+         NULL},
+        {"--gpus 8", NEOX "zero_optimization: {offload-optimizer: {device: cpu}}\n",
+         "--zero 0 --offload-optimizer cpu", NULL},
+        {"--gpus 8", NEOX "zero-optimization: {stge: 1}\n", "--zero 0",
+         "f:7: zero_optimization.stge: not a key that is read; did you mean 'stage'?"},
+        {"--gpus 8", NEOX "gradient_clipping: null\n", "--clip 0", NULL},
         {"--gpus 8", NEOX "use_bnb_optimizer: true\n", "--optimizer adam-8bit", NULL},
         {"--gpus 8", NEOX "optimizer: {type: Lion}\n", "--zero 0",
          "f:7: optimizer.type: 'Lion' is not modelled: adam is taken; write --optimizer"},
@@ -189,6 +105,39 @@ test_deepspeed(void)
         {"--gpus 8 --model gpt2-xl",
          "{\"bf16\": {\"enabled\": \"auto\"}, \"fp16\": {\"enabled\": \"auto\"}}", "--dtype bf16",
          "f:1: bf16.enabled: 'auto' is given elsewhere: bf16 is taken; write --dtype"},
+        /* the one that is open, where the other is not */
+        {"--gpus 8 --model gpt2-xl", "{\"fp16\": {\"enabled\": \"auto\"}}", "--dtype fp16",
+         "f:1: fp16.enabled: 'auto' is given elsewhere: fp16 is taken; write --dtype"},
+        {"--gpus 8 --model gpt2-xl",
+         "{\"bf16\": {\"enabled\": false}, \"fp16\": {\"enabled\": \"auto\"}}", "--dtype fp16",
+         "f:1: fp16.enabled: 'auto' is given elsewhere: fp16 is taken; write --dtype"},
+        {"--gpus 8 --model gpt2-xl",
+         "{\"bf16\": {\"enabled\": \"auto\"}, \"fp16\": {\"enabled\": true}}", "--dtype fp16",
+         NULL},
+        {"--gpus 8 --model gpt2-xl", "{\"bfloat16\": {\"enabled\": \"auto\"}, \"fp16\": {}}",
+         "--dtype bf16",
+         "f:1: bfloat16.enabled: 'auto' is given elsewhere: bf16 is taken; write --dtype"},
+        /* null is as if it were not there; of the norm it is none */
+        {"--gpus 8 --dtype bf16 --model gpt2-xl",
+         "{\"train_batch_size\": 32, \"train_micro_batch_size_per_gpu\": null, "
+         "\"gradient_accumulation_steps\": null, \"gradient_clipping\": null}",
+         "--clip 0 --global-batch-size 32 --micro-batch-size 4", NULL},
+        {"--gpus 8 --dtype bf16 --model gpt2-xl",
+         "{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": 4, "
+         "\"gradient_accumulation_steps\": null}",
+         "--clip 0 --micro-batch-size 4 --microbatches 1", NULL},
+        /* 32 sequences in 2 typed steps on 8 replicas; the file's own steps would make it 1 */
+        {"--gpus 8 --dtype bf16 --model gpt2-xl --microbatches 2",
+         "{\"train_batch_size\": 32, \"gradient_accumulation_steps\": 4}", "--micro-batch-size 2",
+         NULL},
+        /* typed, it decides what of stage 3 is read */
+        {"--gpus 8 --dtype bf16 --model gpt2-xl --zero 3",
+         "{\"zero_optimization\": {\"stage\": 2, \"stage3_max_live_parameters\": 7, "
+         "\"stage3_prefetch_bucket_size\": \"auto\"}}",
+         "--live-elements 7 --clip 0 --prefetch-elements 2304000", NULL},
+        {"--gpus 8 --dtype bf16 --model gpt2-xl --zero 2",
+         "{\"zero_optimization\": {\"stage\": 3, \"stage3_max_live_parameters\": 7}}",
+         "--framework deepspeed --clip 0", NULL},
         {"--gpus 8 --model gpt2-xl --dtype fp16 --clip 1",
          "{\"bf16\": {\"enabled\": \"auto\"}, \"gradient_clipping\": \"auto\"}", "--zero 0", NULL},
         {"--gpus 8 --dtype bf16 --model gpt2-xl",
@@ -260,6 +209,8 @@ test_nanotron(void)
         {"--model gpt2-xl", "parallelism: {tp: 2, pp: 2}",
          "--schedule gpipe --no-sequence-parallel", NULL},
         {"--gpus 4 --model gpt2-xl", NANO, "--pp 1 --cp 1", NULL}, /* --dp 2 gives way */
+        {"--model gpt2-xl", NANO "optimizer: {clip_grad: null}\n", "--ep 1 --clip 0", NULL},
+        {"--model gpt2-xl", NANO "optimizer: {clip_grad: 0.5}\n", "--ep 1 --clip 0.5", NULL},
         {"", NANO NANO_MODEL ", is_llama_config: true}\n  ddp_bucket_cap_mb: 2\n  dtype: float32\n",
          "--dtype fp32 --grad-dtype fp32 --recompute none --bucket-size 524288", NULL},
         /* a layer costs 4 x 64 x 64 + 3 x 128 x 64 = 40960, the head 512 x 64 = 32768: half of
@@ -283,124 +234,6 @@ test_nanotron(void)
          "afab"},
     };
     check_refusals(&conf_yaml_syntax, refusals, G_N_ELEMENTS(refusals));
-}
-
-static void
-test_torchtitan_degrees(void)
-{
-    static const Case cases[] = {
-        {"--gpus 64", LLAMA,
-         "--framework torchtitan --model llama3-8b --tp 1 --pp 1 --cp 1 --ep 1 --zero 3 "
-         "--seq-length 2048 --micro-batch-size 6 --microbatches 1 --dtype bf16 --recompute full "
-         "--recompute-method every --recompute-layers 2 --clip 1 --optimizer adam",
-         NULL},
-        {"", LLAMA "[parallelism]\ndata_parallel_shard_degree = 4\n", "--dp 4 --zero 3", NULL},
-        {"",
-         LLAMA "[parallelism]\ndata_parallel_shard_degree = 4\n"
-               "data_parallel_replicate_degree = 2\n",
-         "--dp 8 --zero 3 --shard-size 4", NULL},
-        {"",
-         LLAMA "[parallelism]\ndata_parallel_shard_degree = 1\n"
-               "data_parallel_replicate_degree = 2\n",
-         "--dp 2 --zero 0", NULL},
-        {"--gpus 32",
-         LLAMA "[parallelism]\ntensor_parallel_degree = 2\n"
-               "data_parallel_replicate_degree = 2\n",
-         "--zero 3 --shard-size 8", NULL},
-        {"--nodes 4 --tp 4",
-         LLAMA "[parallelism]\ntensor_parallel_degree = 2\n"
-               "data_parallel_replicate_degree = 2\n",
-         "--zero 3 --shard-size 4", NULL},
-    };
-    check(&conf_toml_syntax, cases, G_N_ELEMENTS(cases));
-}
-
-static void
-test_torchtitan_pipelines(void)
-{
-    static const Case cases[] = {
-        /* 32 layers and two ends over 4 stages: 9, 9, 8 and 8, without the ends 8, 9, 8 and 7 */
-        {"--gpus 64", LLAMA "[parallelism]\npipeline_parallel_degree = 4\n",
-         "--micro-batch-size 1 --microbatches 6 --schedule 1f1b --vpp 1 --stage-layers 8,9,8,7",
-         NULL},
-        {"--gpus 64",
-         LLAMA "[parallelism]\npipeline_parallel_degree = 2\n"
-               "pipeline_parallel_schedule = 'Interleaved1F1B'\n"
-               "pipeline_parallel_microbatch_size = 3\n",
-         "--micro-batch-size 3 --microbatches 2 --schedule interleaved_torch --vpp 2 --stage-layers "
-         "8,9,8,7",
-         NULL},
-        {"--gpus 64",
-         LLAMA "[parallelism]\npipeline_parallel_degree = 2\n"
-               "pipeline_parallel_schedule = 'Interleaved1F1B'\n"
-               "pipeline_parallel_layers_per_stage = 6\n",
-         "--vpp 3 --stage-layers 5,6,6,6,5,4", NULL},
-        {"--gpus 64 --vpp 2", LLAMA "[parallelism]\npipeline_parallel_degree = 2\n",
-         "--microbatches 6 --dtype bf16", NULL}, /* schedule and stages give way */
-        {"--gpus 64", LLAMA "[parallelism]\npipeline_parallel_schedule = 'GPipe'\n",
-         "--microbatches 1 --dtype bf16",
-         "f:6: parallelism.pipeline_parallel_schedule: is ignored: there is no pipeline, its degree "
-         "is 1"},
-    };
-    check(&conf_toml_syntax, cases, G_N_ELEMENTS(cases));
-}
-
-static void
-test_torchtitan_kernels(void)
-{
-    static const Case cases[] = {
-        {"--gpus 64",
-         "[model]\nflavor = '8B'\nconverters = ['float8']\n[float8]\n"
-         "enable_fsdp_float8_all_gather = true\n",
-         "--dtype fp8 --fp8-param-gather", NULL},
-        {"--gpus 64", LLAMA "[quantize.linear.float8]\nenable_fsdp_float8_all_gather = true\n",
-         "--dtype bf16 --recompute", NULL},
-        {"--gpus 64",
-         LLAMA "[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = 'op'",
-         "--recompute selective --recompute-modules second_gemm", NULL},
-        {"--gpus 64", LLAMA "[activation_checkpoint]\nselective_ac_option = '3'\n",
-         "--recompute full --recompute-method every --recompute-layers 3", NULL},
-        {"--gpus 64", LLAMA "[compile]\nenable = true\n", "--optimizer adam --fused-loss", NULL},
-        {"--gpus 64",
-         LLAMA "[compile]\nenable = true\ncomponents = ['model']\n"
-               "[parallelism]\ntensor_parallel_degree = 2\n"
-               "enable_async_tensor_parallel = true\n",
-         "--optimizer adam --tp-comm-overlap", NULL},
-        {"--gpus 64", LLAMA "global_batch_size = 768\n[training.x]\n",
-         "--micro-batch-size 6 --global-batch-size 768", NULL},
-        {"--gpus 64", LLAMA "global_batch_size = -1\n", "--microbatches 1", NULL},
-        {"--gpus 64 --microbatches 3", LLAMA "global_batch_size = 768\n", "--micro-batch-size 6",
-         NULL},
-    };
-    check(&conf_toml_syntax, cases, G_N_ELEMENTS(cases));
-}
-
-static void
-test_torchtitan_refusals(void)
-{
-    static const Refusal refusals[] = {
-        {"", LLAMA "[parallelism]\ndata_parallel_shard_degree = -1\n",
-         "f:6: parallelism.data_parallel_shard_degree: takes all GPUs that are left, and nothing "
-         "says how many there are; write --gpus"},
-        {"", LLAMA,
-         "f: takes all GPUs that are left, and nothing says how many there are; write "
-         "--gpus"},
-        {"--gpus 64", "[model]\nname = 'llama3'\nflavor = '9B'\n",
-         "f:3: model.flavor: llama3 9B does not ship with dtsim, which has llama3 8B, llama3 70B, "
-         "llama3 405B, llama4 17bx16e, deepseek_v3 16B, deepseek_v3 671B, qwen3 32B, qwen3 30B-A3B, "
-         "qwen3 235B-A22B; write --model"},
-        {"--gpus 63", LLAMA "[parallelism]\ndata_parallel_replicate_degree = 2\n",
-         "f:6: parallelism.data_parallel_replicate_degree: the GPUs that are left are not known to "
-         "be a multiple of 2; write --gpus with one number that is"},
-        {"--gpus 64",
-         LLAMA "[parallelism]\npipeline_parallel_degree = 2\n"
-               "pipeline_parallel_layers_per_stage = 10\n",
-         "f:7: parallelism.pipeline_parallel_layers_per_stage: makes 4 stages, which 1f1b on 2 "
-         "ranks does not take; write another, or --stage-layers"},
-        {"--gpus 64", LLAMA "[parallelism]\ndata_parallel_shard_degree = 0\n",
-         "f:6: parallelism.data_parallel_shard_degree: expected a whole number from 1, got 0"},
-    };
-    check_refusals(&conf_toml_syntax, refusals, G_N_ELEMENTS(refusals));
 }
 
 /* What is typed stands above the file, and above what it decides with it. */
@@ -452,6 +285,64 @@ test_model(void)
     g_assert_false(shape->qkv_bias || shape->mlp_bias || shape->tied || shape->dropout);
 }
 
+/* At a point of a sweep the file says what it says of this point, and nothing is left of the one before: put at all
+ * points in turn it comes to the same as put at each alone. */
+static void
+test_points(void)
+{
+    static const char *const axes[][2] = {
+        {"pp", "1,2,4"}, {"tp", "1,2,3,8"}, {"gpus", "16,12,64"}, {"microbatches", "1,2,8"}};
+    static const struct {
+        const ConfSyntax *syntax;
+        const char *typed, *text;
+    } files[] = {
+        {&conf_toml_syntax, "--gpus 64",
+         LLAMA "[parallelism]\npipeline_parallel_degree = 2\ntensor_parallel_degree = 2\n"
+               "data_parallel_replicate_degree = 2\nenable_async_tensor_parallel = true\n"},
+        {&conf_yaml_syntax, "--gpus 64", NANO NANO_MODEL "}\n"},
+        {&conf_yaml_syntax, "--gpus 64", NEOX "train_batch_size: 64\npipe_parallel_size: 2\n"},
+        {&conf_json_syntax, "--gpus 64 --model gpt2-xl",
+         "{\"train_batch_size\": 64, \"bf16\": {\"enabled\": true}}"},
+    };
+    for (guint f = 0; f < G_N_ELEMENTS(files); f++) {
+        g_autoptr(ConfDocument) d = document(files[f].syntax, files[f].text);
+        for (guint a = 0; a < G_N_ELEMENTS(axes); a++) {
+            g_autoptr(CliInputs) in = typed(files[f].typed);
+            in->axes = g_ptr_array_new_with_free_func((GDestroyNotify)cli_axis_free);
+            g_assert_true(cli_inputs_set(in, axes[a][0], axes[a][1], NULL));
+            const CliAxis *axis = in->axes->pdata[0];
+            g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
+            for (guint k = 0; k < axis->values->len; k++) {
+                g_autoptr(GPtrArray) others = g_ptr_array_new_with_free_func(g_free);
+                g_autoptr(CliInputs) alone = typed(files[f].typed);
+                g_autofree char *value =
+                    g_strdup_printf("%" G_GINT64_FORMAT, g_array_index(axis->values, gint64, k));
+                g_autoptr(GError) one = NULL;
+                g_autoptr(GError) other = NULL;
+                g_assert_true(cli_inputs_set(alone, axes[a][0], value, NULL));
+                cli_inputs_set_point(in, axis, k);
+                gboolean ok = cli_config_put(in, &system_of_8, d, warnings, &one);
+                g_assert_true(ok == cli_config_put(alone, &system_of_8, d, others, &other));
+                if (!ok) {
+                    g_assert_cmpstr(one->message, ==, other->message);
+                    continue;
+                }
+                g_autofree char *options = said(in);
+                g_autofree char *expected = said(alone);
+                g_assert_cmpstr(options, ==, expected);
+                g_assert_cmpmem(&in->spec, offsetof(PlanSpec, sequence_parallel), &alone->spec,
+                                offsetof(PlanSpec, sequence_parallel));
+                g_assert_cmpstr(in->schedule, ==, alone->schedule);
+                g_assert_cmpstr(in->stage_layers, ==, alone->stage_layers);
+                g_assert_cmpuint(in->given->len, ==, alone->given->len);
+            }
+            for (guint w = 0; w < warnings->len; w++) /* each once */
+                for (guint v = 0; v < w; v++)
+                    g_assert_cmpstr(warnings->pdata[v], !=, warnings->pdata[w]);
+        }
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -461,11 +352,8 @@ main(int argc, char **argv)
     g_test_add_func("/cli/config/gpt-neox-refusals", test_neox_refusals);
     g_test_add_func("/cli/config/deepspeed", test_deepspeed);
     g_test_add_func("/cli/config/nanotron", test_nanotron);
-    g_test_add_func("/cli/config/torchtitan-degrees", test_torchtitan_degrees);
-    g_test_add_func("/cli/config/torchtitan-pipelines", test_torchtitan_pipelines);
-    g_test_add_func("/cli/config/torchtitan-kernels-and-batch", test_torchtitan_kernels);
-    g_test_add_func("/cli/config/torchtitan-refusals", test_torchtitan_refusals);
     g_test_add_func("/cli/config/what-is-typed-wins", test_typed);
     g_test_add_func("/cli/config/a-llama-of-gpt-neox", test_model);
+    g_test_add_func("/cli/config/points-of-a-sweep-are-as-if-alone", test_points);
     return g_test_run();
 }
