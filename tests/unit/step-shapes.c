@@ -180,7 +180,7 @@ test_parts(void)
 }
 
 /* What the error is made of adds up to it. Twice the microbatches take the same kernels twice as often: what a
- * microbatch takes in one and the other differs by far less than either's own error. */
+ * microbatch takes in one and the other differs by what each plan has of its own alone, and no less. */
 static void
 test_doubts(void)
 {
@@ -198,14 +198,18 @@ test_doubts(void)
     spec.microbatches *= 2;
     g_autoptr(StepResult) twice = run(&shape, &spec, FALSE);
     double difference_ns = step_doubt_of_difference(r->doubts, 1, twice->doubts, 0.5);
-    g_assert_cmpfloat(difference_ns, <, 0.25 * sigma_ns);
+    double plans_ns = 0.095 * hypot((double)r->time_ns, 0.5 * (double)twice->time_ns);
+    g_assert_cmpfloat(difference_ns, >=, plans_ns);
+    g_assert_cmpfloat(sqrt(difference_ns * difference_ns - plans_ns * plans_ns), <,
+                      0.25 * sigma_ns);
     spec.seq = 2048; /* other kernels: the error that all have in common is all that goes away */
     g_autoptr(StepResult) other = run(&shape, &spec, FALSE);
-    double scale = (double)twice->time_ns / (double)other->time_ns, common = 0.13;
+    double scale = (double)twice->time_ns / (double)other->time_ns;
+    double common = sqrt(0.13 * 0.13 - 0.095 * 0.095);
     double own_ns = step_doubt_of_difference(twice->doubts, 1, other->doubts, scale);
     double all_ns = hypot((double)twice->error_ns, scale * (double)other->error_ns);
     g_assert_cmpfloat(own_ns, <, all_ns);
-    g_assert_cmpfloat(own_ns, >, 0);
+    g_assert_cmpfloat(own_ns, >, 0.095 * M_SQRT2 * (double)twice->time_ns);
     g_assert_cmpfloat(hypot(own_ns, M_SQRT2 * common * (double)twice->time_ns), <=,
                       all_ns * (1 + 1e-6));
 }
