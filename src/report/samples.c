@@ -92,7 +92,7 @@ static void
 text_times(const StepSamples *s, GString *out)
 {
     g_autoptr(ReportTable) table = report_table_new("lrr", NULL);
-    double undisturbed_ns = (double)s->undisturbed_ns;
+    double undisturbed_ns = (double)s->undisturbed->time_ns;
     report_table_cell(table, "undisturbed");
     report_table_cell(table, "%s", report_time(seconds(undisturbed_ns)).text);
     report_table_cell(table, "+- %s", report_time(certainty_of(s).error_s).text);
@@ -221,7 +221,7 @@ samples_json(const ReportSamples *r, GString *out)
     json_inputs(b, r);
     report_json_object(b, "iteration");
     report_json_int(b, "samples", s->n);
-    report_json_double(b, "undisturbed_s", seconds((double)s->undisturbed_ns));
+    report_json_double(b, "undisturbed_s", seconds((double)s->undisturbed->time_ns));
     report_certainty_members(b, certainty_of(s));
     report_json_double(b, "mean_s", seconds(step_samples_mean_ns(s)));
     report_json_double(b, "deviation_s", seconds(step_samples_deviation_ns(s)));
@@ -266,7 +266,7 @@ samples_tsv(const ReportSamples *r, GString *out)
         g_autofree char *name = any ? step_where_name(&sample->worst) : g_strdup("-");
         g_string_append_printf(out, "%u\t%s\t%s", i + 1,
                                report_plain(seconds((double)sample->time_ns), 10).text,
-                               report_plain(seconds((double)s->undisturbed_ns), 10).text);
+                               report_plain(seconds((double)s->undisturbed->time_ns), 10).text);
         for (guint k = 0; k < STEP_N_CAUSES; k++)
             g_string_append_printf(out, "\t%s",
                                    report_plain(seconds((double)sample->cause_ns[k]), 9).text);
@@ -311,7 +311,7 @@ gboolean
 report_samples_plot(const ReportSamples *r, const char *path, GError **error)
 {
     const StepSamples *s = r->samples;
-    gboolean long_ones = s->undisturbed_ns >= 2000000000;
+    gboolean long_ones = s->undisturbed->time_ns >= 2000000000;
     double scale = long_ones ? 1e9 : 1e6;
     g_autoptr(GString) data = g_string_new(NULL);
     append_histogram(s, scale, data);
@@ -323,7 +323,7 @@ report_samples_plot(const ReportSamples *r, const char *path, GError **error)
     g_autofree char *words =
         g_strdup_printf("%s on %s, %" G_GINT64_FORMAT " GPUs: %s\t%s\t%s\t%s", r->plan->shape->name,
                         r->plan->system->name, r->plan->gpus, r->wrong, long_ones ? "s" : "ms",
-                        report_plain((double)s->undisturbed_ns / scale, 9).text,
+                        report_plain((double)s->undisturbed->time_ns / scale, 9).text,
                         report_plain((double)s->undisturbed->error_ns / scale, 9).text);
     return report_plot("samples.gp", data, words, path, error);
 }

@@ -277,7 +277,6 @@ step_samples_run(const Plan *plan, const Schedule *schedule, const CostBook *cos
                   .finished = g_async_queue_new()};
     g_mutex_init(&s.lock);
     s.result = samples_new(&b, options, n);
-    s.result->undisturbed_ns = undisturbed->time_ns;
     s.result->undisturbed = g_steal_pointer(&undisturbed);
     s.pacing = step_pacing_new(&b, options->noise, s.result->lanes);
     name_suspects(&s);

@@ -34,7 +34,6 @@ typedef struct {
     StepSample *samples;     /* [n]: sample 1, 2, ... */
     gint64 *sorted_ns;       /* [n] times, ascending */
     StepResult *undisturbed; /* owned: without noise; the samples are as sure as it */
-    gint64 undisturbed_ns;   /* its time */
     GArray *suspects;        /* of StepSuspect, those that cost something, most first */
     guint ranks, ranks_simulated;
     gboolean lanes; /* a simulated rank stands for its tensor-parallel group */

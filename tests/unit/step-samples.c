@@ -175,7 +175,7 @@ test_spread(void)
     g_autoptr(StepSamples) s = draw(&c, noise, N, 2, TRUE, FALSE);
     double sum = 0, squares = 0;
     for (guint i = 0; i < N; i++) {
-        double speed = (double)s->undisturbed_ns / (double)s->samples[i].time_ns;
+        double speed = (double)s->undisturbed->time_ns / (double)s->samples[i].time_ns;
         sum += speed - 1;
         squares += (speed - 1) * (speed - 1);
     }
@@ -195,8 +195,8 @@ test_runs_spread_alike(void)
     double deviation[2];
     for (guint fused = 0; fused < 2; fused++) {
         g_autoptr(StepSamples) s = draw(&c, noise, N, 2, fused == 1, TRUE);
-        deviation[fused] = step_samples_deviation_ns(s) / (double)s->undisturbed_ns;
-        g_assert_cmpfloat(fabs(step_samples_mean_ns(s) / (double)s->undisturbed_ns - 1), <,
+        deviation[fused] = step_samples_deviation_ns(s) / (double)s->undisturbed->time_ns;
+        g_assert_cmpfloat(fabs(step_samples_mean_ns(s) / (double)s->undisturbed->time_ns - 1), <,
                           5 * deviation[fused] / sqrt(N) + 1e-5);
     }
     g_assert_cmpfloat(deviation[0], <, 0.01);
@@ -258,7 +258,7 @@ test_blame(void)
     g_assert_cmpint(first->where.kind, ==, STEP_WHERE_GPU);
     g_assert_cmpuint(first->where.index, ==, 5);
     g_assert_cmpuint(first->n_worst, ==, 10);
-    double loss = step_samples_mean_ns(s) - (double)s->undisturbed_ns;
+    double loss = step_samples_mean_ns(s) - (double)s->undisturbed->time_ns;
     g_assert_cmpfloat((double)first->cost_ns / 10, <, 1.3 * loss);
     g_assert_cmpfloat((double)first->cost_ns / 10, >, 0.7 * loss);
     for (guint i = 0; i < 10; i++)
