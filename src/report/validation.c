@@ -7,6 +7,7 @@
 #include "report/number.h"
 #include "report/section.h"
 #include "report/table.h"
+#include "units/quantile.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,13 +33,6 @@ is_simulated(const ReportValidated *r)
     return r->skipped == NULL && !isnan(r->predicted_s);
 }
 
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static ReportErrors
 errors_of(const GArray *rows, const char *source, double (*error)(const ReportValidated *))
 {
@@ -58,7 +52,7 @@ errors_of(const GArray *rows, const char *source, double (*error)(const ReportVa
     e.n = absolute->len;
     if (e.n == 0)
         return e;
-    g_array_sort(absolute, compare_doubles);
+    g_array_sort(absolute, units_compare_doubles);
     const double *values = (const double *)(gpointer)absolute->data;
     e.mean_absolute = sum / e.n;
     e.bias = bias / e.n;
@@ -398,7 +392,8 @@ text_memory(const GArray *rows, const GPtrArray *sources, guint worst, GString *
     report_table_print(table, 0, out);
 }
 
-/* Errors that are normal, and as large as the bars say, lie within one sigma in 68 of 100 rows. */
+/* Below the table with the bars. Errors that are normal, and as large as they say, lie within one sigma in 68 of 100
+ * rows. */
 static void
 text_sigmas(const GArray *rows, GString *out)
 {
@@ -416,8 +411,9 @@ text_sigmas(const GArray *rows, GString *out)
         return;
     g_autofree char *one = g_strdup(report_percent((double)s.within_one / s.n).text);
     g_autofree char *text = g_strdup_printf(
-        "Measured times within one sigma of what was predicted: %u of %u (%s; 68 %% where the bars "
-        "are right), within two: %u (%s; 95 %%).",
+        "Measured times within one sigma of what was predicted: %u of %u (%s), within two: %u (%s). "
+        "Of runs that err independently 68 and 95 %% would be; those of one source err together, and "
+        "the 161 published A100 runs are what the bars are set from.",
         s.within_one, s.n, one, s.within_two, report_percent((double)s.within_two / s.n).text);
     report_paragraph(out, "  ", text);
 }
@@ -430,8 +426,9 @@ validation_text(const GArray *rows, guint worst, GString *out)
     g_autoptr(GPtrArray) sources = distinct(rows, FALSE);
     g_autoptr(GPtrArray) reasons = distinct(rows, TRUE);
     /* rows without a measured time have their own table below */
-    if (report_time_errors(rows, NULL).n + report_memory_errors(rows, NULL).n == 0 ||
-        report_time_errors(rows, NULL).n > 0) {
+    gboolean bars = report_time_errors(rows, NULL).n + report_memory_errors(rows, NULL).n == 0 ||
+                    report_time_errors(rows, NULL).n > 0;
+    if (bars) {
         text_worst(rows, worst, out);
         g_string_append_c(out, '\n');
     }
@@ -445,7 +442,8 @@ validation_text(const GArray *rows, guint worst, GString *out)
     }
     text_errors(table, "all", report_time_errors(rows, NULL), report_memory_errors(rows, NULL));
     report_table_print(table, 0, out);
-    text_sigmas(rows, out);
+    if (bars)
+        text_sigmas(rows, out);
     text_memory(rows, sources, worst, out);
     ReportFits fits = report_fit_counts(rows, NULL);
     g_string_append_printf(out, "\nran: %u of %u predicted to fit", fits.ran_fits,

@@ -62,7 +62,7 @@ distances_are_in_sigmas(void)
     g_assert_cmpuint(one.n, ==, 2);
     g_assert_cmpuint(one.within_two, ==, 2);
     report_validation(rows, 5, "text", text);
-    g_assert_nonnull(strstr(text->str, "1 of 3 (33.3 %; 68 %"));
+    g_assert_nonnull(strstr(text->str, "1 of 3 (33.3 %)"));
     g_string_truncate(text, 0);
     report_validation(rows, 5, "tsv", text);
     g_assert_nonnull(strstr(text->str, "\t\t1\t1\t0\t0\nb\t"));
@@ -112,6 +112,24 @@ runs_are_counted_by_what_was_predicted(void)
     g_assert_nonnull(strstr(text->str, "66.7 %"));          /* 4 of 6 right */
 }
 
+/* Rows of memory alone have no table with bars, so there is nothing to say of bars. */
+static void
+bars_are_explained_where_there_are_bars(void)
+{
+    const ReportValidated memory = {"m", "one", NAN, 9, {1, {1, 0, 0}}, 10, 5, TRUE, FALSE, NULL};
+    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(ReportValidated));
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_array_append_val(rows, memory);
+    report_validation(rows, 5, "text", text);
+    g_assert_null(strstr(text->str, "+-"));
+    g_assert_nonnull(strstr(text->str, "worst memory"));
+    g_autoptr(GArray) timed = rows_new();
+    g_string_truncate(text, 0);
+    report_validation(timed, 5, "text", text);
+    g_assert_nonnull(strstr(text->str, "+- is one sigma"));
+    g_assert_nonnull(strstr(text->str, "err together"));
+}
+
 static void
 the_worst_row_comes_first_and_skipped_rows_say_why(void)
 {
@@ -134,6 +152,8 @@ main(int argc, char **argv)
     g_test_add_func("/report/validation/means-medians-and-bias-are-as-by-hand",
                     means_medians_and_bias_are_as_by_hand);
     g_test_add_func("/report/validation/distances-are-in-sigmas", distances_are_in_sigmas);
+    g_test_add_func("/report/validation/bars-are-explained-where-there-are-bars",
+                    bars_are_explained_where_there_are_bars);
     g_test_add_func("/report/validation/runs-are-counted-by-what-was-predicted",
                     runs_are_counted_by_what_was_predicted);
     g_test_add_func("/report/validation/the-worst-row-comes-first-and-skipped-rows-say-why",
