@@ -105,14 +105,15 @@ gboolean
 net_collective_check(const NetBook *book, NetOp op, NetGroup group, GError **error)
 {
     NetPlan plan;
+    guint version = book->asked.nccl_version;
     if (group.ranks <= 1 || net_plan_make(&plan, &book->asked, op, complete(&group)))
         return TRUE;
     g_set_error(
         error, NET_ERROR, NET_ERROR_CHOICE,
-        "[nccl] algo and proto leave nothing that does %s among %u ranks on %u node%s, and NCCL %s "
+        "[nccl] algo and proto leave nothing that does %s among %u ranks on %u node%s, and NCCL %u.%u "
         "stops there; add ring to the one and Simple to the other, or leave them empty",
-        net_op_name(op), group.ranks, group.nodes, group.nodes == 1 ? "" : "s",
-        book->asked.nccl->name);
+        net_op_name(op), group.ranks, group.nodes, group.nodes == 1 ? "" : "s", version / 10000,
+        version / 100 % 100);
     return FALSE;
 }
 

@@ -119,6 +119,7 @@ net_fabric_of(const ClusterSystem *system, const NetTuning *tuning)
         .pxn = system->pxn,
         .grace = system->gpu_name != NULL && strncmp(system->gpu_name, "G", 1) == 0,
         .nccl = nccl,
+        .nccl_version = net_nccl_version(system->nccl_version),
         .algorithms = allowed_algorithms(system->nccl_algo),
         .protocols = allowed_protocols(system->nccl_proto),
         .ring_anyway = system->nccl_version > 0 && system->nccl_version < PER_OP_SINCE,

@@ -35,8 +35,9 @@ typedef struct {
     NetGeneration generation;
     ClusterLink link;
     gboolean rail_optimised, gpudirect, sharp, pxn;
-    gboolean grace;              /* the CPU is NVIDIA's Grace */
-    const NetNccl *nccl;         /* whose choice is followed */
+    gboolean grace;      /* the CPU is NVIDIA's Grace */
+    const NetNccl *nccl; /* whose choice is followed */
+    guint nccl_version;  /* that was asked for: 22400, where nccl are the tables since 2.23 */
     guint algorithms, protocols; /* those that may be chosen, a bit each */
     gboolean ring_anyway;        /* for all but all_reduce, whatever algorithms allow */
     guint channels;              /* forced; 0: NCCL's */

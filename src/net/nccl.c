@@ -22,14 +22,18 @@ static const double tree_fracs[NET_N_PROTOCOLS][N_SIZES] = {
                     0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9},
 };
 
+guint
+net_nccl_version(guint version)
+{
+    return version != 0 ? version : DEFAULT_VERSION;
+}
+
 const NetNccl *
 net_nccl_of(guint version)
 {
     const NetNccl *found = versions[0];
-    if (version == 0)
-        version = DEFAULT_VERSION;
     for (gsize i = 0; i < G_N_ELEMENTS(versions); i++)
-        if (versions[i]->since <= version)
+        if (versions[i]->since <= net_nccl_version(version))
             found = versions[i];
     return found;
 }

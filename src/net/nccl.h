@@ -42,8 +42,7 @@ typedef enum {
 } NetNvlsRule;
 
 typedef struct {
-    const char *name; /* "2.27" */
-    guint since;      /* 22500: first version it holds for */
+    guint since; /* 22500: first version it holds for */
     NetHopTable base_us, nvlink_us, pcie_us, net_us;
     double nvlink_frac[NET_N_GENERATIONS]; /* of the nominal rate, that the search plans with */
     double ll_GBps[NET_N_GENERATIONS];     /* most that LL does in a node */
@@ -65,7 +64,9 @@ typedef struct {
 extern const NetNccl net_nccl_2_10, net_nccl_2_18, net_nccl_2_21, net_nccl_2_23, net_nccl_2_27,
     net_nccl_2_28, net_nccl_2_30;
 
-/* The tables that hold for a version (22700 is 2.27); 0: 2.27. */
+/* 22700 for 2.27; 0, none was asked for: the one that is followed then. */
+guint net_nccl_version(guint version);
+/* The tables that hold for a version; 0: for the one above. */
 const NetNccl *net_nccl_of(guint version);
 /* Share of the rate that NCCL reckons with for an all-reduce tree of so many bytes. */
 double net_nccl_tree_frac(NetProtocol protocol, double bytes);

@@ -5,7 +5,6 @@
 #include "net/nccl.h"
 
 const NetNccl net_nccl_2_10 = {
-    .name = "2.10",
     .since = 0,
     .base_us =
         {

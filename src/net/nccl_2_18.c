@@ -5,7 +5,6 @@
 #include "net/nccl_rows.h"
 
 const NetNccl net_nccl_2_18 = {
-    .name = "2.18",
     .since = 21700,
     .base_us =
         {

@@ -5,7 +5,6 @@
 #include "net/nccl_rows.h"
 
 const NetNccl net_nccl_2_21 = {
-    .name = "2.21",
     .since = 22100,
     NET_HOPS_2_21(0, 28, 28, 28, 0, 0, 14),
     .nvlink_frac = {0.8, 0.8, 0.824, 0.824},

@@ -5,7 +5,6 @@
 #include "net/nccl_rows.h"
 
 const NetNccl net_nccl_2_27 = {
-    .name = "2.27",
     .since = 22500,
     NET_HOPS_2_21(8.4, 4, 4, 14, 8, 14, 14),
     .nvlink_frac = {0.8, 0.8, 0.824, 0.8},

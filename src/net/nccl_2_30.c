@@ -5,7 +5,6 @@
 #include "net/nccl_rows.h"
 
 const NetNccl net_nccl_2_30 = {
-    .name = "2.30",
     .since = 23000,
     NET_HOPS_2_21(8.4, 4, 4, 14, 8, 14, 20.9),
     .nvlink_frac = {0.8, 0.8, 0.824, 0.802},

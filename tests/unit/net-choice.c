@@ -4,6 +4,7 @@
 #include "net/rows.h"
 
 #include <math.h>
+#include <string.h>
 
 static ClusterSystem
 machine(const char *gpu, guint version)
@@ -187,10 +188,10 @@ test_versions(void)
         g_assert_cmpfloat_with_epsilon(option_of(&plan, NET_ALGO_TREE, NET_SIMPLE)->expected_us,
                                        trees[i].us, 1e-9);
     }
-    g_assert_cmpstr(net_nccl_of(22600)->name, ==, "2.27");
-    g_assert_cmpstr(net_nccl_of(22900)->name, ==, "2.28");
-    g_assert_cmpstr(net_nccl_of(20400)->name, ==, "2.10");
-    g_assert_cmpstr(net_nccl_of(0)->name, ==, "2.27");
+    g_assert_true(net_nccl_of(22600) == &net_nccl_2_27);
+    g_assert_true(net_nccl_of(22900) == &net_nccl_2_28);
+    g_assert_true(net_nccl_of(20400) == &net_nccl_2_10);
+    g_assert_true(net_nccl_of(0) == &net_nccl_2_27);
 }
 
 /* Small messages over many nodes by tree, large ones by ring; LL before Simple. */
@@ -238,6 +239,18 @@ test_forced(void)
     g_assert_false(net_collective_check(book, NET_ALL_GATHER, node, &error));
     g_assert_error(error, NET_ERROR, NET_ERROR_CHOICE);
     g_assert_cmpstr(net_collective(book, NET_ALL_GATHER, node, 1 << 30).algorithm, ==, "ring");
+    /* the version is the one that was asked for, not the first of those with its tables */
+    g_assert_nonnull(strstr(error->message, "NCCL 2.27 stops"));
+    static const guint versions[][2] = {{22400, 24}, {22600, 26}, {22900, 29}, {0, 27}};
+    for (gsize i = 0; i < G_N_ELEMENTS(versions); i++) {
+        ClusterSystem asked = machine("H100", versions[i][0]);
+        asked.nccl_algo = (char *)"nvls";
+        g_autoptr(NetBook) other = book_of(&asked);
+        g_autoptr(GError) why = NULL;
+        g_autofree char *says = g_strdup_printf("NCCL 2.%u stops", versions[i][1]);
+        g_assert_false(net_collective_check(other, NET_BROADCAST, node, &why));
+        g_assert_nonnull(strstr(why->message, says));
+    }
     /* sends have no algorithm to force */
     g_assert_true(net_collective_check(book, NET_ALL_TO_ALL, node, NULL));
     /* before 2.24 the ring stays for all but all_reduce */
