@@ -31,7 +31,7 @@ status=$?
 check 1 "measured, and nothing wrong found in it" "$(
     [ "$status" = 0 ] || { echo "status $status"; tail -n 5 said; }
     [ -s out/system/gemm.tsv ] && [ -s out/system/system.conf ] || ls -R out
-    tail -n 1 out/check | grep -q '^[0-9]* rows: 0 wrong' || tail -n 5 out/check
+    tail -n 1 out/check | grep -q '^[0-9]* rows; findings: 0 wrong' || tail -n 5 out/check
     diff said out/log)"
 check 2 "beside the machine that ships with this GPU" "$(
     grep -q '^A: .*, B: dgx-h100$' out/diff || head -n 3 out/diff

@@ -36,7 +36,8 @@ typedef struct {
     GArray *findings;   /* of CalibrateFinding, by table, rule, size */
     GArray *covered;    /* of CalibrateCovered */
     GPtrArray *missing; /* of char*: "gemm.tsv: no bf16 wgrad" */
-    guint n_rows, n_wrong, n_odd;
+    guint n_rows;
+    guint n_wrong, n_odd; /* findings; one may be of many rows, and a row have two */
 } CalibrateCheck;
 
 /* All tables in the system's own folder. A system without any is an error. */

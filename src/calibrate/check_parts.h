@@ -21,8 +21,8 @@ char *calibrate_check_amount(ClusterTable table, double value);
 /* Before the others: it fills in_unit. */
 void calibrate_check_units(CalibrateChecking *c);
 void calibrate_check_impossible(CalibrateChecking *c);
+/* After what is impossible, as outliers. */
 void calibrate_check_twice(CalibrateChecking *c);
-/* After what is impossible. */
 void calibrate_check_outliers(CalibrateChecking *c);
 /* After outliers, which explain what falls beside them. */
 void calibrate_check_falling(CalibrateChecking *c);

@@ -20,7 +20,7 @@
 #define OUTLIER_WRONG_SIGMAS 4
 #define OUTLIER_ODD 0.14    /* ln: less is nobody's concern */
 #define OUTLIER_WRONG 0.69  /* ln 2 */
-#define OUTLIER_ABSURD 1.61 /* ln 5: wrong whatever the sigmas */
+#define OUTLIER_ABSURD 1.61 /* ln 5: wrong from the sigmas on from which a row is told at all */
 #define NORMAL 1.4826       /* sigma over the median of |x| */
 #define FALL_ODD 0.10       /* of the time */
 #define FALL_WRONG 0.50
@@ -29,10 +29,12 @@
 /* --- faster than the machine --------------------------------------------------------------------- */
 
 static void
-check_slowdown(CalibrateChecking *c, const CalibrateObservation *o)
+check_slowdown(CalibrateChecking *c, guint row)
 {
+    const CalibrateObservation *o = calibrate_observation_at(c->rows, row);
     if (o->value >= LEAST_SLOWDOWN)
         return;
+    c->is_doubted[row] = TRUE;
     g_autofree char *is = calibrate_check_amount(c->rows->table, o->value);
     calibrate_check_add(
         c, o->line, CALIBRATE_RULE_IMPOSSIBLE, TRUE, -log(o->value),
@@ -47,7 +49,7 @@ calibrate_check_impossible(CalibrateChecking *c)
     for (guint i = 0; i < c->rows->rows->len; i++) {
         const CalibrateObservation *o = calibrate_observation_at(c->rows, i);
         if (c->rows->table == CLUSTER_TABLE_OVERLAP)
-            check_slowdown(c, o);
+            check_slowdown(c, i);
         double least = MAX(o->least_ns / (1 + CLOCK_FRAC), floor_ns);
         if (c->rows->table == CLUSTER_TABLE_OVERLAP || !c->in_unit[o->series] || o->value >= least)
             continue;
@@ -83,6 +85,9 @@ calibrate_check_twice(CalibrateChecking *c)
         const CalibrateObservation *before = calibrate_observation_at(c->rows, i - 1);
         double off = fabs(log(o->value / before->value));
         if (!is_same_place(o, before, CALIBRATE_AXES) || !(off > TWICE_ODD))
+            continue;
+        /* One of the two was told already. */
+        if (c->is_doubted[i] || c->is_doubted[i - 1])
             continue;
         g_autofree char *is = calibrate_check_amount(c->rows->table, o->value);
         g_autofree char *was = calibrate_check_amount(c->rows->table, before->value);
@@ -165,7 +170,8 @@ check_series(CalibrateChecking *c, const CalibrateSeries *s)
     g_autoptr(GArray) sizes = g_array_sized_new(FALSE, FALSE, sizeof(double), s->n);
     for (guint row = s->first; row < s->first + s->n; row++) {
         Suspect suspect = {0};
-        if (!ask_neighbours(c, s, row, &suspect))
+        /* What is impossible was told already. */
+        if (c->is_doubted[row] || !ask_neighbours(c, s, row, &suspect))
             continue;
         double size = fabs(suspect.off) / suspect.near.error;
         g_array_append_val(suspects, suspect);

@@ -1,7 +1,7 @@
 /* Whole series in another unit than is due. Large rows of a machine reach a good part of what its data sheet says: the
- * median of nominal / measured over the largest quarter of a series is between 0.1 and 1. Where it is 8, a thousand or a
- * million times that, a unit was mistaken; so it is where it is a thousandth and time grows with the work (else it is
- * latency). A smallest row that takes milliseconds, or less than a kernel can, says that the times are wrong; else it
+ * median of nominal / measured over the largest quarter of a series, three rows or more, is between 0.1 and 1. Where it is
+ * 8, a thousand or a million times that, a unit was mistaken; so it is where it is a thousandth, of the largest row
+ * too, and time grows with the work (else it is latency). Two rows say nothing: either may be a bad one. A smallest row that takes milliseconds, or less than a kernel can, says that the times are wrong; else it
  * is the sizes. */
 #include "config.h"
 
@@ -14,6 +14,7 @@
 #define GOOD_LOW 0.1
 #define GOOD_HIGH 1.1
 #define LARGE_PART 4        /* the largest quarter */
+#define LEAST_LARGE 3       /* rows, so that a bad one is outvoted */
 #define GROWS 0.5           /* of ln time over ln work: it is the work that takes the time */
 #define LEAST_WIDTH 4.0     /* of the work, to say how time grows */
 #define LONG_BASE_NS 1e6    /* no smallest kernel takes a millisecond */
@@ -32,10 +33,27 @@ compare_work(gconstpointer a, gconstpointer b)
     return p->value < q->value ? -1 : p->value > q->value;
 }
 
-/* The median of nominal / measured of the large rows; `ret_grows`: does time grow as work does? NAN: nothing to say. */
+/* Of nominal / measured. */
+typedef struct {
+    double part;    /* the median of the large rows; NAN: nothing to say */
+    double largest; /* of the largest alone */
+    gboolean grows; /* does time grow as work does? */
+} Efficiency;
+
+/* Of two in the middle that which needs less of an explanation: half of the rows may be bad. */
 static double
-efficiency_of(const CalibrateObservations *rows, const CalibrateSeries *s, gboolean *ret_grows)
+middle_of(GArray *parts)
 {
+    g_array_sort(parts, units_compare_doubles);
+    double low = g_array_index(parts, double, (parts->len - 1) / 2);
+    double high = g_array_index(parts, double, parts->len / 2);
+    return fabs(log(low)) <= fabs(log(high)) ? low : high;
+}
+
+static Efficiency
+efficiency_of(const CalibrateObservations *rows, const CalibrateSeries *s)
+{
+    Efficiency e = {NAN, NAN, FALSE};
     g_autoptr(GArray) work = g_array_new(FALSE, FALSE, sizeof(Work));
     for (guint i = s->first; i < s->first + s->n; i++) {
         const CalibrateObservation *o = calibrate_observation_at(rows, i);
@@ -43,13 +61,13 @@ efficiency_of(const CalibrateObservations *rows, const CalibrateSeries *s, gbool
         if (o->nominal_ns > 0)
             g_array_append_val(work, w);
     }
-    *ret_grows = FALSE;
-    if (work->len == 0)
-        return NAN;
+    if (work->len < LEAST_LARGE)
+        return e;
     g_array_sort(work, compare_work);
     const Work *last = &g_array_index(work, Work, work->len - 1);
     g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(double));
-    for (guint i = work->len - (work->len + LARGE_PART - 1) / LARGE_PART; i < work->len; i++) {
+    guint n_large = MAX((work->len + LARGE_PART - 1) / LARGE_PART, LEAST_LARGE);
+    for (guint i = work->len - n_large; i < work->len; i++) {
         const Work *w = &g_array_index(work, Work, i);
         double part = w->nominal / w->value;
         g_array_append_val(parts, part);
@@ -58,10 +76,12 @@ efficiency_of(const CalibrateObservations *rows, const CalibrateSeries *s, gbool
         const Work *w = &g_array_index(work, Work, i);
         if (w->nominal * LEAST_WIDTH > last->nominal)
             continue;
-        *ret_grows = log(last->value / w->value) > GROWS * log(last->nominal / w->nominal);
+        e.grows = log(last->value / w->value) > GROWS * log(last->nominal / w->nominal);
         break;
     }
-    return units_quantile_of(parts, 0.5);
+    e.largest = last->nominal / last->value;
+    e.part = middle_of(parts);
+    return e;
 }
 
 static gboolean
@@ -70,9 +90,10 @@ is_good(double part)
     return part >= GOOD_LOW && part <= GOOD_HIGH;
 }
 
-/* How many times too small (> 1) or too large (< 1) times or sizes are; 1: neither. */
+/* How many times too small (> 1) or too large (< 1) times or sizes are where so much of the nominal rate is reached;
+ * 1: neither. */
 static double
-factor_of(double part, gboolean grows)
+factor_of_part(double part, gboolean grows)
 {
     static const double factors[] = {8, 1e3, 1e6};
     if (isnan(part) || is_good(part))
@@ -86,6 +107,14 @@ factor_of(double part, gboolean grows)
             return 1 / factors[i];
     }
     return 1;
+}
+
+/* A large row that is slow may yet be short; the largest is least so. */
+static double
+factor_of(const Efficiency *e)
+{
+    double factor = factor_of_part(e->part, e->grows);
+    return factor < 1 && factor_of_part(e->largest, e->grows) != factor ? 1 : factor;
 }
 
 /* What was mistaken for what. */
@@ -130,24 +159,26 @@ void
 calibrate_check_units(CalibrateChecking *c)
 {
     guint n = c->rows->series->len, n_judged = 0, first = 0;
-    g_autofree double *parts = g_new0(double, n + 1);
+    g_autofree Efficiency *judged = g_new0(Efficiency, n + 1);
     g_autofree double *factors = g_new0(double, n + 1);
     gboolean whole = n > 1;
     for (guint i = 0; i < n; i++) {
-        gboolean grows = FALSE;
-        parts[i] = efficiency_of(c->rows, calibrate_series_at(c->rows, i), &grows);
-        factors[i] = factor_of(parts[i], grows);
+        judged[i] = efficiency_of(c->rows, calibrate_series_at(c->rows, i));
+        factors[i] = factor_of(&judged[i]);
         c->in_unit[i] = factors[i] == 1;
-        if (isnan(parts[i]))
+        if (isnan(judged[i].part))
             continue;
         first = n_judged++ == 0 ? i : first;
         whole = whole && factors[i] == factors[first];
     }
-    if (n_judged > 0 && whole && factors[first] != 1) {
-        add_series(c, first, parts[first], factors[first], TRUE);
+    if (n_judged > 1 && whole && factors[first] != 1) {
+        /* Of too few rows, but of the same table. */
+        for (guint i = 0; i < n; i++)
+            c->in_unit[i] = FALSE;
+        add_series(c, first, judged[first].part, factors[first], TRUE);
         return;
     }
     for (guint i = 0; i < n; i++)
         if (factors[i] != 1)
-            add_series(c, i, parts[i], factors[i], FALSE);
+            add_series(c, i, judged[i].part, factors[i], FALSE);
 }

@@ -87,7 +87,7 @@ check_text(const char *system, const CalibrateCheck *check, gboolean all, GStrin
         g_string_append(out, "\nfor planning a usual LLM it lacks\n");
     for (guint i = 0; i < check->missing->len; i++)
         g_string_append_printf(out, "  %s\n", (const char *)check->missing->pdata[i]);
-    g_string_append_printf(out, "\n%u row%s: %u wrong, %u odd\n", check->n_rows,
+    g_string_append_printf(out, "\n%u row%s; findings: %u wrong, %u odd\n", check->n_rows,
                            check->n_rows == 1 ? "" : "s", check->n_wrong, check->n_odd);
 }
 

@@ -124,6 +124,45 @@ test_unit_of_the_table(void)
     g_assert_cmpint(only(found)->rule, ==, CALIBRATE_RULE_UNIT);
 }
 
+/* Of eight copies, an octave apart, one or two take a thousandth: they are impossible, once each, and the others are well. Of
+ * three that take a thousandth it is not known which unit is meant; where two of them do, neither. */
+static void
+test_bad_rows_are_no_unit(void)
+{
+    static const struct {
+        guint n, bad[2]; /* counted from 1; 0: none */
+        guint n_impossible, n_unit;
+    } cases[] = {{8, {7, 0}, 1, 0},    {8, {8, 0}, 1, 0},    {8, {6, 0}, 1, 0},
+                 {16, {15, 16}, 2, 0}, {16, {13, 14}, 2, 0}, {2, {1, 0}, 1, 0},
+                 {2, {1, 2}, 2, 0},    {3, {2, 0}, 1, 0},    {3, {2, 3}, 0, 1}};
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GString) text = g_string_new("kernel\tbytes\ttime_us\n");
+        for (guint row = 1; row <= cases[i].n; row++) {
+            double bytes = exp2(22 + row), us = 5 + bytes / 80e3;
+            gboolean bad = row == cases[i].bad[0] || row == cases[i].bad[1];
+            g_string_append_printf(text, "copy\t%.0f\t%.6g\n", bytes, bad ? us / 1000 : us);
+        }
+        g_autoptr(CalibrateCheck) found = check(CLUSTER_TABLE_MEMORY, text->str);
+        g_test_message("case %u", i);
+        g_assert_cmpuint(count(found, CALIBRATE_RULE_UNIT, TRUE), ==, cases[i].n_unit);
+        g_assert_cmpuint(count(found, CALIBRATE_RULE_IMPOSSIBLE, TRUE), ==, cases[i].n_impossible);
+        /* Where a unit is suspected the row that has it falls behind those that have not. */
+        g_assert_cmpuint(count(found, CALIBRATE_RULE_FALLING, TRUE), ==, cases[i].n_unit);
+        g_assert_cmpuint(found->n_wrong, ==, 2 * cases[i].n_unit + cases[i].n_impossible);
+    }
+}
+
+/* Two of three sizes are all latency, at a thousandth of the rate: the largest is not. */
+static void
+test_short_rows_are_no_unit(void)
+{
+    g_autoptr(CalibrateCheck) found =
+        check(CLUSTER_TABLE_COLLECTIVE,
+              "op\tdtype\tranks\tnodes\tbytes\ttime_us\nsend_recv\tbf16\t2\t2\t4000\t8\n"
+              "send_recv\tbf16\t2\t2\t40000\t9\nsend_recv\tbf16\t2\t2\t1000000000\t110000\n");
+    g_assert_cmpuint(found->findings->len, ==, 0);
+}
+
 /* Messages in KiB where bytes are due: 64 to 65536 KiB at 5 us + bytes / 10 GB/s. Small ones that are all latency are
  * slow, too, but do not take longer for more. */
 static void
@@ -397,6 +436,8 @@ main(int argc, char **argv)
     g_test_add_func("/calibrate/check/outlier", test_outlier);
     g_test_add_func("/calibrate/check/unit", test_unit);
     g_test_add_func("/calibrate/check/unit-of-the-table", test_unit_of_the_table);
+    g_test_add_func("/calibrate/check/bad-rows-are-no-unit", test_bad_rows_are_no_unit);
+    g_test_add_func("/calibrate/check/short-rows-are-no-unit", test_short_rows_are_no_unit);
     g_test_add_func("/calibrate/check/unit-of-sizes", test_unit_of_sizes);
     g_test_add_func("/calibrate/check/impossible", test_impossible);
     g_test_add_func("/calibrate/check/rows-among-themselves", test_rows_among_themselves);
