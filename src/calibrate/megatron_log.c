@@ -55,9 +55,10 @@ calibrate_training_argument(const CalibrateTraining *run, const char *name)
 
 /* --- parts of lines ----------------------------------------------------------------------------- */
 
-/* The number behind a key: "loss scale: 1.0 |", "13372.8/13364.7" (this and the mean), "loss scale 1.0". */
+/* The number behind a key: "loss scale: 1.0 |", "13372.8/13364.7" (this and the mean), "(size: 50257)". One that ends with
+ * the line may have lost digits, but where a line ends so when it is whole. */
 static gboolean
-number_behind(const char *text, const char *key, double *ret)
+number_behind(const char *text, const char *key, gboolean may_end_line, double *ret)
 {
     const char *at = strstr(text, key);
     char *end = NULL;
@@ -68,14 +69,15 @@ number_behind(const char *text, const char *key, double *ret)
     if (!g_ascii_isdigit(*at))
         return FALSE;
     *ret = g_ascii_strtod(at, &end);
-    return isfinite(*ret) && (*end == '\0' || strchr(" |/)\t", *end) != NULL);
+    end += strspn(end, " \t");
+    return isfinite(*ret) && (*end == '\0' ? may_end_line : strchr("|/)", *end) != NULL);
 }
 
 static gint64
 count_behind(const char *text, const char *key, gint64 otherwise)
 {
     double value;
-    return number_behind(text, key, &value) && value < 1e15 ? (gint64)value : otherwise;
+    return number_behind(text, key, FALSE, &value) && value < 1e15 ? (gint64)value : otherwise;
 }
 
 /* "iteration    12/  1000 |": the number; what follows the stroke. NULL: the line has no such thing. */
@@ -98,12 +100,27 @@ iteration_of(const char *text, gint64 *ret)
     return NULL;
 }
 
+/* Two lines in one, of which the number may be the first's and the time the second's. */
+static gboolean
+is_of_two(const char *fields)
+{
+    static const char *const once[] = {"consumed samples", "elapsed time per iteration",
+                                       "global batch size"};
+    gint64 other;
+    for (guint i = 0; i < G_N_ELEMENTS(once); i++) {
+        const char *first = strstr(fields, once[i]);
+        if (first != NULL && strstr(first + 1, once[i]) != NULL)
+            return TRUE;
+    }
+    return iteration_of(fields, &other) != NULL;
+}
+
 static gboolean
 seconds_of(const char *fields, double *ret_s)
 {
-    if (number_behind(fields, "elapsed time per iteration (ms)", ret_s))
+    if (number_behind(fields, "elapsed time per iteration (ms)", FALSE, ret_s))
         *ret_s /= 1e3;
-    else if (!number_behind(fields, "elapsed time per iteration (s)", ret_s))
+    else if (!number_behind(fields, "elapsed time per iteration (s)", FALSE, ret_s))
         return FALSE;
     return *ret_s > 0 && *ret_s < MOST_S;
 }
@@ -121,9 +138,9 @@ static void
 add_iteration(Parser *p, guint line, gint64 iteration, const char *fields)
 {
     CalibrateIteration it = {.line = line, .iteration = iteration, .tflops = NAN};
-    if (!seconds_of(fields, &it.s)) {
+    if (is_of_two(fields) || !seconds_of(fields, &it.s)) {
         if (strstr(fields, "elapsed time") != NULL)
-            note(p, line, "the line of an iteration is torn by another, and left out");
+            note(p, line, "the line of an iteration is cut or torn by another, and left out");
         return;
     }
     if (p->run == NULL)
@@ -139,8 +156,8 @@ add_iteration(Parser *p, guint line, gint64 iteration, const char *fields)
     it.global_batch = count_behind(fields, "global batch size", -1);
     it.skipped = count_behind(fields, "number of skipped iterations", 0) +
                  count_behind(fields, "number of nan iterations", 0);
-    if (!number_behind(fields, "throughput per GPU (TFLOP/s/GPU)", &it.tflops) &&
-        !number_behind(fields, "TFLOPs", &it.tflops))
+    if (!number_behind(fields, "throughput per GPU (TFLOP/s/GPU)", FALSE, &it.tflops) &&
+        !number_behind(fields, "TFLOPs", FALSE, &it.tflops))
         it.tflops = NAN;
     it.after_pause = p->pauses;
     p->pauses = FALSE;
@@ -170,7 +187,8 @@ add_memory(Parser *p, const char *text)
 {
     const char *at = strstr(text, "[Rank ");
     double mib;
-    if (at == NULL || p->run == NULL || !number_behind(text, "max reserved", &mib) || mib > 1e9)
+    if (at == NULL || p->run == NULL || !number_behind(text, "max reserved", TRUE, &mib) ||
+        mib > 1e9)
         return;
     gint64 rank = g_ascii_strtoll(at + 6, NULL, 10);
     if (rank < 0 || rank >= MOST_RANKS)

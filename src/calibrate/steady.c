@@ -3,6 +3,8 @@
 
 #include "calibrate/steady.h"
 
+#include "units/quantile.h"
+
 #include <math.h>
 
 #define SIGMA_PER_MAD 1.4826
@@ -17,25 +19,10 @@ calibrate_steady_verdict_name(CalibrateSteadyVerdict verdict)
                                                             "of warm-up",
                                                             "behind an evaluation or a checkpoint",
                                                             "whose step the loss scaler skipped",
-                                                            "disturbed"};
+                                                            "disturbed",
+                                                            "torn"};
     g_assert(verdict < CALIBRATE_N_VERDICTS);
     return names[verdict];
-}
-
-static int
-compare(gconstpointer a, gconstpointer b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return p < q ? -1 : p > q;
-}
-
-/* Sorts them. */
-static double
-median_of(GArray *values)
-{
-    g_array_sort(values, compare);
-    const double *v = (const double *)values->data;
-    return (v[(values->len - 1) / 2] + v[values->len / 2]) / 2;
 }
 
 static double
@@ -46,13 +33,13 @@ spread_of(const GArray *values, double median)
         double d = fabs(g_array_index(values, double, i) - median);
         g_array_append_val(off, d);
     }
-    return SIGMA_PER_MAD * median_of(off);
+    return SIGMA_PER_MAD * units_quantile_of(off, 0.5);
 }
 
 static double
 fence_of(GArray *values)
 {
-    double median = median_of(values);
+    double median = units_quantile_of(values, 0.5);
     return median + FENCE * MAX(spread_of(values, median), LEAST_SPREAD * median);
 }
 
@@ -75,12 +62,25 @@ times_of(GArray *iterations, guint from, guint to)
 
 /* --- rules -------------------------------------------------------------------------------------- */
 
+/* The last that a line says; -1: none does. */
+static gint64
+last_batch(GArray *iterations)
+{
+    for (guint i = iterations->len; i > 0; i--)
+        if (at(iterations, i - 1)->global_batch >= 0)
+            return at(iterations, i - 1)->global_batch;
+    return -1;
+}
+
 static void
 leave_batches(GArray *iterations, gint64 batch)
 {
-    for (guint i = 0; i < iterations->len; i++)
-        at(iterations, i)->verdict =
-            at(iterations, i)->global_batch == batch ? CALIBRATE_STEADY : CALIBRATE_OTHER_BATCH;
+    for (guint i = 0; i < iterations->len; i++) {
+        CalibrateIteration *it = at(iterations, i);
+        it->verdict = it->global_batch == batch ? CALIBRATE_STEADY
+                      : it->global_batch < 0    ? CALIBRATE_TORN
+                                                : CALIBRATE_OTHER_BATCH;
+    }
 }
 
 static gboolean
@@ -175,7 +175,7 @@ tflops_of(GArray *iterations)
     for (guint i = 0; i < iterations->len; i++)
         if (at(iterations, i)->verdict == CALIBRATE_STEADY && !isnan(at(iterations, i)->tflops))
             g_array_append_val(values, at(iterations, i)->tflops);
-    return values->len > 0 ? median_of(values) : NAN;
+    return units_quantile_of(values, 0.5);
 }
 
 static void
@@ -209,14 +209,14 @@ CalibrateSteady
 calibrate_steady(GArray *iterations)
 {
     g_assert(iterations->len > 0);
-    CalibrateSteady steady = {.global_batch = at(iterations, iterations->len - 1)->global_batch};
+    CalibrateSteady steady = {.global_batch = last_batch(iterations)};
     leave_batches(iterations, steady.global_batch);
     steady.n_starts = leave_warm_ups(iterations);
     steady.all_paused = leave_those(iterations, is_paused, CALIBRATE_PAUSED);
     steady.all_skipped = leave_those(iterations, is_skipped, CALIBRATE_SKIPPED);
     leave_disturbed(iterations);
     g_autoptr(GArray) times = times_of(iterations, 0, iterations->len);
-    steady.s = median_of(times);
+    steady.s = units_quantile_of(times, 0.5);
     steady.low_s = g_array_index(times, double, 0);
     steady.high_s = g_array_index(times, double, times->len - 1);
     steady.spread_frac = spread_of(times, steady.s) / steady.s;

@@ -1,6 +1,7 @@
 /* The time of an iteration out of a log's: which of its lines count.
  *
- * 1. Batches: those of another global batch than the last line's are left out (--rampup-batch-size).
+ * 1. Batches: those of another global batch than the last one said are left out (--rampup-batch-size); and where lines
+ *    say one, those that do not, which are torn.
  * 2. Warm-up: at each start of training the first lines, as long as they are slower than the later half of that start
  *    by its fence: the median plus three times the larger of the spread (1.4826 times the median absolute deviation,
  *    which is sigma of a normal distribution) and 1 % of the median. That half is of lines that rules 3 and 4 do not
@@ -21,6 +22,7 @@ typedef enum {
     CALIBRATE_PAUSED,
     CALIBRATE_SKIPPED,
     CALIBRATE_DISTURBED,
+    CALIBRATE_TORN,
     CALIBRATE_N_VERDICTS
 } CalibrateSteadyVerdict;
 /* "of warm-up" */

@@ -9,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-const char report_training_columns[] =
+static const char columns[] =
     "file\tplan\tglobal_batch\titer_s\tlow_s\thigh_s\tspread_frac\ttflops\tlines\tfirst\tlast\t"
-    "other_batch\twarm_up\tpaused\tskipped\tdisturbed\n";
+    "other_batch\twarm_up\tpaused\tskipped\tdisturbed\ttorn\n";
 
 static const char *
 plural(guint n)
@@ -77,13 +77,16 @@ training_text(const ReportTraining *r, GString *out)
 static void
 training_json(JsonBuilder *b, const ReportTraining *r)
 {
-    static const char *const keys[CALIBRATE_N_VERDICTS] = {"lines",  "other_batch", "warm_up",
-                                                           "paused", "skipped",     "disturbed"};
+    static const char *const keys[CALIBRATE_N_VERDICTS] = {
+        "lines", "other_batch", "warm_up", "paused", "skipped", "disturbed", "torn"};
     const CalibrateSteady *s = r->steady;
     report_json_object(b, NULL);
     report_json_text(b, "file", r->file);
     report_json_text(b, "plan", r->plan);
-    report_json_int(b, "global_batch", s->global_batch);
+    if (s->global_batch > 0)
+        report_json_int(b, "global_batch", s->global_batch);
+    else
+        report_json_double(b, "global_batch", NAN);
     report_json_double(b, "iter_s", s->s);
     report_json_double(b, "low_s", s->low_s);
     report_json_double(b, "high_s", s->high_s);
@@ -123,7 +126,7 @@ report_training(const GArray *runs, const char *format, GString *out)
     g_autoptr(JsonBuilder) b = json_builder_new();
     gboolean json = strcmp(format, "json") == 0, tsv = strcmp(format, "tsv") == 0;
     if (tsv)
-        g_string_append(out, report_training_columns);
+        g_string_append(out, columns);
     json_builder_begin_array(b);
     for (guint i = 0; i < runs->len; i++) {
         const ReportTraining *r = &g_array_index(runs, ReportTraining, i);

@@ -10,6 +10,6 @@ typedef struct {
     const CalibrateSteady *steady;
 } ReportTraining;
 
-extern const char report_training_columns[];
-/* "text", "json" (an element of an array) or "tsv" (a line). */
-void report_training(const GArray *runs, const char *format, GString *out); /* of ReportTraining */
+/* Of ReportTraining, as "text", "json" (an element of an array) or "tsv" (a line). A plan, global_batch or tflops that the
+ * log does not say is null in JSON and empty in TSV. */
+void report_training(const GArray *runs, const char *format, GString *out);

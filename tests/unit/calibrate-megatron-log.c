@@ -156,11 +156,29 @@ test_torn(void)
         g_assert_error(error, CALIBRATE_ERROR, CALIBRATE_ERROR_EMPTY);
         g_assert_true(g_str_has_prefix(error->message, "a.log: has no line of an iteration"));
     }
-    g_autoptr(CalibrateMegatronLog) log = parse(IT(
-        1, 5.0) " iteration 2/ 10 | elapsed time per iteration (ms): 12time (ms) | x\n" IT(3, 6.0));
-    g_assert_cmpuint(run_of(log, 0)->iterations->len, ==, 2);
-    g_assert_cmpuint(log->notes->len, ==, 1);
-    g_assert_true(g_str_has_prefix(log->notes->pdata[0], "a.log:2: "));
+    /* Digits with nothing behind them, another's line in the middle, and two lines as one. */
+    static const char *const torn[] = {
+        " iteration 2/ 10 | elapsed time per iteration (ms): 12time (ms) | x\n",
+        " iteration 2/ 10 | elapsed time per iteration (ms): 5\n",
+        " iteration 2/ 10 | elapsed time per iteration (ms): 5 warning: x |\n",
+        " iteration 2/ 10 | elapsed time per iteration (ms): 5 iteration 9/ 10 | global batch size: 8 |\n",
+        " iteration 2/ 10 | elap iteration 9/ 10 | elapsed time per iteration (ms): 7.0 |\n",
+        " iteration 2/ 10 | elapsed time per iteration 9/ 10 | elapsed time per iteration (ms): 7.0 |\n",
+        " iteration 2/ 10 | consumed samples: 8 | elap 9/ 10 | consumed samples: 16 | elapsed time per iteration "
+        "(ms): 7.0 |\n",
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(torn); i++) {
+        g_autofree char *text = g_strconcat(IT(1, 5.0), torn[i], IT(3, 6.0), NULL);
+        g_autoptr(CalibrateMegatronLog) log = parse(text);
+        g_assert_cmpuint(run_of(log, 0)->iterations->len, ==, 2);
+        g_assert_cmpint(line_of(log, 1)->iteration, ==, 3);
+        g_assert_cmpuint(log->notes->len, ==, 1);
+        g_assert_true(g_str_has_prefix(log->notes->pdata[0], "a.log:2: "));
+    }
+    /* A batch that lost its last digit is none. */
+    g_autoptr(CalibrateMegatronLog) cut =
+        parse(" iteration 2/ 10 | elapsed time per iteration (ms): 5.0 | global batch size:  12");
+    g_assert_cmpint(line_of(cut, 0)->global_batch, ==, -1);
 }
 
 int

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* "155.5 129 128.9s 64:130 | 140": times; behind one 's' a skipped step, 'p' a pause before it; "BATCH:" before it;
- * '|' a new start. */
+/* "155.5 129 128.9s 64:130 | 140": times; behind one 's' a skipped step, 'p' a pause before it; "BATCH:" before it,
+ * -1 of a line that says none; '|' a new start. */
 static GArray *
 lines_of(const char *text)
 {
@@ -40,7 +40,7 @@ verdicts_of(const GArray *lines)
 {
     GString *text = g_string_new(NULL);
     for (guint i = 0; i < lines->len; i++)
-        g_string_append_c(text, ".bwpsd"[g_array_index(lines, CalibrateIteration, i).verdict]);
+        g_string_append_c(text, ".bwpsdt"[g_array_index(lines, CalibrateIteration, i).verdict]);
     return g_string_free(text, FALSE);
 }
 
@@ -61,6 +61,9 @@ test_verdicts(void)
         {"30 10 10 14p 10", "w..p.", 10},
         {"30 14p 13p", "w..", 13.5},
         {"4:2 4:1 5 4 4 4", "bbw...", 4},
+        {"4 4 -1:0.005", "..t", 4},
+        {"-1:9 -1:9 4:2 4 -1:4", "ttb.t", 4},
+        {"-1:5 -1:4 -1:4 -1:4", "w...", 4}, /* of versions that say none */
         {"20 10 10 | 20 10 10 10", "w..w...", 10},
         {"10 10 10 10 | 20", "....d", 10},
         {"10 11 12 13", "....", 11.5}, /* slower and slower is not warm */
