@@ -133,11 +133,10 @@ fit_backward(CalibrateFit *fit, const ClusterSystem *system, const CostBook *boo
     if (!pass_factor_today(system, dtype, pass, &today, error))
         return FALSE;
     CalibrateLine line;
-    CalibrateModel *model =
-        calibrate_fit_add(fit, CLUSTER_TABLE_GEMM,
-                          g_strdup_printf("%s %s", cluster_dtype_name(dtype),
-                                          pass == COST_GEMM_DGRAD ? "dgrad" : "wgrad"),
-                          "time = forward x factor", points, CALIBRATE_PROPORTION, &line);
+    CalibrateModel *model = calibrate_fit_add(
+        fit, CLUSTER_TABLE_GEMM,
+        g_strdup_printf("%s %s", cluster_dtype_name(dtype), cost_gemm_pass_name(pass)),
+        "time = forward x factor", points, CALIBRATE_PROPORTION, &line);
     if (model != NULL)
         add_factor(model, &line, "factor", today);
     return TRUE;

@@ -11,11 +11,9 @@
 const char *
 calibrate_word(CalibrateWords words, guint i)
 {
-    static const char *const passes[] = {
-        [COST_GEMM_FORWARD] = "forward", [COST_GEMM_DGRAD] = "dgrad", [COST_GEMM_WGRAD] = "wgrad"};
     switch (words) {
     case CALIBRATE_PASSES:
-        return i < G_N_ELEMENTS(passes) ? passes[i] : NULL;
+        return i < COST_N_GEMM_PASSES ? cost_gemm_pass_name((CostGemmPass)i) : NULL;
     case CALIBRATE_MEMORIES:
         return i < COST_N_MEMORY_KERNELS ? cost_memory_kernel_name((CostMemoryKernel)i) : NULL;
     case CALIBRATE_OPS:

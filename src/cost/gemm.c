@@ -36,6 +36,16 @@
 /* Without any table: share of the roofline that large GEMMs reach on measured GPUs. */
 #define EFFICIENCY_GUESSED 0.80
 
+static const char *const pass_names[COST_N_GEMM_PASSES] = {
+    [COST_GEMM_FORWARD] = "forward", [COST_GEMM_DGRAD] = "dgrad", [COST_GEMM_WGRAD] = "wgrad"};
+
+const char *
+cost_gemm_pass_name(CostGemmPass pass)
+{
+    g_assert((guint)pass < COST_N_GEMM_PASSES);
+    return pass_names[pass];
+}
+
 static gboolean
 has_points(const CostBook *book, ClusterDtype dtype)
 {

@@ -15,6 +15,7 @@
 #include "cost/covariates.h"
 #include "cost/roofline.h"
 #include "cost/tiling.h"
+#include "units/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ struct CostGemmTable {
     GArray *rows;         /* Row, sorted, unique: for exact hits */
     CostSurface *surface; /* of the forward rows */
     Fit fit;
-    double factor[3], spread[3]; /* by pass */
+    double factor[COST_N_GEMM_PASSES], spread[COST_N_GEMM_PASSES];
 };
 
 static CostGemm
@@ -146,10 +147,9 @@ find_columns(const ConfTable *table, Columns *c, GError **error)
 static gboolean
 read_pass(const ConfTable *table, guint i, int column, CostGemmPass *ret, GError **error)
 {
-    static const char *const names[] = {"forward", "dgrad", "wgrad"};
     const char *text = column < 0 ? "forward" : conf_table_text(table, i, (guint)column);
-    for (guint p = 0; p < G_N_ELEMENTS(names); p++)
-        if (g_str_equal(text, names[p])) {
+    for (guint p = 0; p < COST_N_GEMM_PASSES; p++)
+        if (g_str_equal(text, cost_gemm_pass_name((CostGemmPass)p))) {
             *ret = (CostGemmPass)p;
             return TRUE;
         }
@@ -329,11 +329,11 @@ fit_pass(CostGemmTable *t, CostGemmPass pass)
     }
     if (!logs->len)
         return;
-    double centre = cost_median(logs);
+    double centre = units_quantile_of(logs, 0.5);
     t->factor[pass] = exp(centre);
     for (guint i = 0; i < logs->len; i++)
         g_array_index(logs, double, i) = fabs(g_array_index(logs, double, i) - centre);
-    t->spread[pass] = 1.4826 * cost_median(logs);
+    t->spread[pass] = 1.4826 * units_quantile_of(logs, 0.5);
 }
 
 CostGemmTable *

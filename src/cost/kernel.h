@@ -14,7 +14,13 @@ typedef struct {
         common_frac; /* the part of it that all kernels of the kind have together: a model's, not a row's */
 } CostTime;
 
-typedef enum { COST_GEMM_FORWARD, COST_GEMM_DGRAD, COST_GEMM_WGRAD } CostGemmPass; /* TN, NN, NT */
+typedef enum {
+    COST_GEMM_FORWARD, /* TN */
+    COST_GEMM_DGRAD,   /* NN */
+    COST_GEMM_WGRAD,   /* NT */
+    COST_N_GEMM_PASSES
+} CostGemmPass;
+const char *cost_gemm_pass_name(CostGemmPass pass); /* as in gemm.tsv */
 
 typedef struct {
     ClusterDtype dtype;

@@ -162,6 +162,21 @@ outside(const Row *row, double ns, double octaves)
     return (CostTime){ns, octaves > FAR_OUTSIDE ? COST_MODELLED : COST_INTERPOLATED, error, 0};
 }
 
+/* The first row of at least so many bytes; rows->len: none. */
+static guint
+first_from(const GArray *rows, double bytes)
+{
+    guint low = 0, high = rows->len;
+    while (low < high) {
+        guint middle = low + (high - low) / 2;
+        if ((double)g_array_index(rows, Row, middle).bytes < bytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 gboolean
 cost_memory_table_time(const CostMemoryTable *t, CostMemoryKernel kernel, double bytes,
                        double floor_ns, CostTime *ret)
@@ -171,9 +186,7 @@ cost_memory_table_time(const CostMemoryTable *t, CostMemoryKernel kernel, double
         return FALSE;
     const Row *first = &g_array_index(rows, Row, 0),
               *last = &g_array_index(rows, Row, rows->len - 1);
-    guint i = 0;
-    while (i < rows->len && (double)g_array_index(rows, Row, i).bytes < bytes)
-        i++;
+    guint i = first_from(rows, bytes);
     const Row *next = i < rows->len ? &g_array_index(rows, Row, i) : NULL;
     if (next && !((double)next->bytes > bytes))
         *ret = (CostTime){next->ns, COST_MEASURED, 0, 0};

@@ -15,6 +15,8 @@
 
 #include "cost/surface.h"
 
+#include "units/quantile.h"
+
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -410,24 +412,6 @@ cost_surface_at(const CostSurface *t, const double x[COST_SURFACE_AXES])
     return estimate(t, x, NULL);
 }
 
-static int
-compare_doubles(gconstpointer a, gconstpointer b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return p < q ? -1 : p > q;
-}
-
-double
-cost_median(GArray *values)
-{
-    g_array_sort(values, compare_doubles);
-    guint n = values->len;
-    return n % 2
-               ? g_array_index(values, double, n / 2)
-               : (g_array_index(values, double, n / 2 - 1) + g_array_index(values, double, n / 2)) /
-                     2;
-}
-
 /* At most `most` of them, evenly taken; caller frees. */
 static GArray *
 left_out_of(const CostSurface *t, guint most)
@@ -446,7 +430,7 @@ double
 cost_surface_leave_one_out(const CostSurface *t, guint most)
 {
     g_autoptr(GArray) errors = left_out_of(t, most);
-    return errors->len > 0 ? cost_median(errors) : 0;
+    return errors->len > 0 ? units_quantile_of(errors, 0.5) : 0;
 }
 
 double

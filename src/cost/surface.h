@@ -28,7 +28,9 @@ guint cost_surface_n_points(const CostSurface *surface);
 /* There must be points. The first time near some of them a hundred microseconds, for the residual; then some ten. */
 CostEstimate cost_surface_at(const CostSurface *surface, const double x[COST_SURFACE_AXES]);
 /* The estimate at the point that was added as the `point`th, without it and others at the same x, is the sum over
- * `weights` times y of the points added as the `ids`th; at most COST_SURFACE_NEIGHBOURS, whose number is returned. */
+ * `weights` times y of the points added as the `ids`th, but for one thing: an estimate is kept within the least and
+ * the most of them, the sum is not, so that it is linear in y. At most COST_SURFACE_NEIGHBOURS, whose number is
+ * returned. */
 guint cost_surface_makeup(const CostSurface *surface, guint point, guint *ids, double *weights);
 /* Takes `less` (by order of adding) off the points; not after anything was asked for. */
 void cost_surface_lower(CostSurface *surface, const double *less);
@@ -37,5 +39,3 @@ void cost_surface_lower(CostSurface *surface, const double *less);
 double cost_surface_leave_one_out(const CostSurface *surface, guint most);
 /* Mean likewise. */
 double cost_surface_mean_left_out(const CostSurface *surface, guint most);
-/* Of many values; sorts them. */
-double cost_median(GArray *doubles);

@@ -13,15 +13,14 @@
 #define G "%" G_GINT64_FORMAT
 #define N_WORTH 10 /* shapes that a run on models names */
 
-static const char *const pass_names[] = {"forward", "dgrad", "wgrad"};
-
 /* --- words ------------------------------------------------------------------------------------ */
 
 static char *
 gemm_words(const CostGemm *g)
 {
     return g_strdup_printf("gemm %s %s " G " " G " " G " " G " " G, cluster_dtype_name(g->dtype),
-                           pass_names[g->pass], g->m, g->n, g->k, g->batch, MAX(g->groups, 1));
+                           cost_gemm_pass_name(g->pass), g->m, g->n, g->k, g->batch,
+                           MAX(g->groups, 1));
 }
 
 /* A line of a list stands for forward and backward. What no line can say is said behind it. */
@@ -246,7 +245,7 @@ static const char *
 pass_of(const StepShape *s)
 {
     if (s->kind == STEP_SHAPE_GEMM)
-        return pass_names[s->gemm.pass];
+        return cost_gemm_pass_name(s->gemm.pass);
     if (s->kind == STEP_SHAPE_ATTENTION)
         return s->attention.backward ? "backward" : "forward";
     return "";

@@ -6,6 +6,9 @@
 
 #include "cost-fixture.h"
 
+#include <math.h>
+#include <string.h>
+
 static CostMemoryTable *
 table_of(const char *text)
 {
@@ -43,6 +46,52 @@ test_rates(void)
     CostTime untouched = {.ns = 7, .basis = COST_MODELLED};
     g_assert_false(cost_memory_table_time(t, COST_NORM, 1e6, 2000, &untouched));
     g_assert_cmpfloat(untouched.ns, ==, 7);
+}
+
+/* The rows by bytes, passed one after the other. */
+static double
+scanned_us(const double *bytes, const double *us, guint n, double at)
+{
+    guint i = 0;
+    while (i < n && bytes[i] < at)
+        i++;
+    if (i < n && bytes[i] == at)
+        return us[i];
+    if (i == 0)
+        return 2 + (us[0] - 2) * at / bytes[0];
+    if (i == n)
+        return at * us[n - 1] / bytes[n - 1];
+    double x = log(at / bytes[i - 1]) / log(bytes[i] / bytes[i - 1]);
+    return at / exp((1 - x) * log(bytes[i - 1] / us[i - 1]) + x * log(bytes[i] / us[i]));
+}
+
+/* Of tables of 1 to 40 rows, some of the same bytes, of which the least time counts, each row is found, and what lies beside
+ * it, as one finds it who looks at all of them. */
+static void
+test_rows_are_found(void)
+{
+    enum { MOST = 40 };
+    for (guint round = 0; round < 200; round++) {
+        double bytes[MOST], us[MOST];
+        guint n = (guint)g_test_rand_int_range(1, MOST + 1);
+        g_autoptr(GString) text = g_string_new("kernel\tbytes\ttime_us\n");
+        for (guint i = 0; i < n; i++) {
+            gboolean same = i > 0 && g_test_rand_int_range(0, 4) == 0;
+            bytes[i] =
+                same ? bytes[i - 1] : (i > 0 ? bytes[i - 1] : 0) + g_test_rand_int_range(2, 50);
+            us[i] = (i > 0 ? us[i - 1] : 2) + g_test_rand_int_range(1, 9);
+            g_autofree char *row = g_strdup_printf("add\t%.0f\t%.0f\n", bytes[i], us[i]);
+            g_string_insert(
+                text, g_test_rand_bit() ? -1 : (gssize)strlen("kernel\tbytes\ttime_us\n"), row);
+        }
+        g_autoptr(CostMemoryTable) t = table_of(text->str);
+        for (double at = 1; at <= bytes[n - 1] + 2; at++) {
+            CostTime time;
+            g_assert_true(cost_memory_table_time(t, COST_ADD, at, 2000, &time));
+            double due = 1e3 * scanned_us(bytes, us, n, at);
+            g_assert_cmpfloat_with_epsilon(time.ns, due, 1e-9 * due);
+        }
+    }
 }
 
 static void
@@ -90,6 +139,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/cost/memory/rates-follow-log-bytes", test_rates);
+    g_test_add_func("/cost/memory/rows-are-found", test_rows_are_found);
     g_test_add_func("/cost/memory/without-rows-a-share-of-a-copy", test_fallback);
     g_test_add_func("/cost/memory/shipped-machines-are-plausible", test_shipped);
     return g_test_run();
