@@ -18,6 +18,7 @@ gint64 cli_megatron_vocab_of(const CalibrateTraining *run); /* 0: it does not sa
 gint64 cli_megatron_experts_of(const CalibrateTraining *run);
 gint64 cli_megatron_topk_of(const CalibrateTraining *run);
 gint64 cli_megatron_shared_ffn_of(const CalibrateTraining *run);
+gboolean cli_megatron_alternates(const CalibrateTraining *run); /* dense ones behind experts */
 gint64 cli_megatron_dense_layers_of(const CalibrateTraining *run);
 gint64 cli_megatron_kv_heads_of(const CalibrateTraining *run);
 gint64 cli_megatron_head_dim_of(const CalibrateTraining *run);
@@ -38,3 +39,6 @@ void cli_megatron_precision(const CalibrateTraining *run, GString *cell);
 void cli_megatron_optimizer(const CalibrateTraining *run, GString *cell);
 void cli_megatron_overlap(const CalibrateTraining *run, GString *cell);
 void cli_megatron_schedule(const CalibrateTraining *run, GString *cell);
+
+/* The argument that a table of runs has no column for, where it is not as usual: its name; NULL: none. */
+const char *cli_megatron_unusual(const CalibrateTraining *run);

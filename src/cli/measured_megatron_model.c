@@ -89,13 +89,23 @@ cli_megatron_dense_layers_of(const CalibrateTraining *run)
     return n;
 }
 
+/* "2" and "[0, 1, 0, 1]"; a table of runs has only leading layers without experts. */
+gboolean
+cli_megatron_alternates(const CalibrateTraining *run)
+{
+    const char *first = strchr(cli_megatron_text(run, "moe_layer_freq"), '1');
+    return cli_megatron_experts_of(run) > 0 &&
+           (cli_megatron_count(run, "moe_layer_freq", NULL, 1) > 1 ||
+            (first != NULL && strchr(first, '0') != NULL));
+}
+
 static void
 fill_latent_notes(const CalibrateTraining *run, GString *cell)
 {
     if (!cli_megatron_is_true(run, "multi_latent_attention"))
         return;
-    static const char *const names[] = {"q-lora-rank",         "kv-lora-rank", "qk-head-dim",
-                                        "qk-pos-emb-head-dim", "v-head-dim",   "mtp-num-layers"};
+    static const char *const names[] = {"q-lora-rank", "kv-lora-rank", "qk-head-dim",
+                                        "qk-pos-emb-head-dim", "v-head-dim"};
     cli_megatron_add(cell, "multi-latent-attention: true");
     for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
         g_autofree char *name = g_strdelimit(g_strdup(names[i]), "-", '_');
@@ -116,10 +126,11 @@ fill_expert_notes(const CalibrateTraining *run, GString *cell)
                          cli_megatron_text(run, "transformer_impl"), dispatcher);
     if (cli_megatron_is_true(run, "moe_router_enable_expert_bias"))
         cli_megatron_add(cell, "moe-router-enable-expert-bias: true");
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
     double factor = g_ascii_strtod(cli_megatron_text(run, "moe_expert_capacity_factor"), NULL);
-    gint64 capacity = factor >= 1 && factor < 1e6 ? (gint64)factor : 0;
-    if (capacity > 0)
-        cli_megatron_add(cell, "moe-expert-capacity-factor: %" G_GINT64_FORMAT, capacity);
+    if (factor > 0 && factor < 1e6)
+        cli_megatron_add(cell, "moe-expert-capacity-factor: %s",
+                         g_ascii_formatd(number, sizeof number, "%.9g", factor));
     if (cli_megatron_is_true(run, "moe_pad_expert_input_to_capacity"))
         cli_megatron_add(cell, "moe-pad-expert-input-to-capacity: true");
 }
@@ -169,6 +180,9 @@ cli_megatron_notes(const CalibrateTraining *run, GString *cell)
     if (cli_megatron_is_true(run, "cross_entropy_loss_fusion"))
         cli_megatron_add(cell, "cross-entropy-fusion-impl: %s",
                          cli_megatron_text(run, "cross_entropy_fusion_impl"));
+    gint64 predicted = cli_megatron_count(run, "mtp_num_layers", NULL, 0);
+    if (predicted > 0)
+        cli_megatron_add(cell, "mtp-num-layers: %" G_GINT64_FORMAT, predicted);
     fill_latent_notes(run, cell);
     fill_expert_notes(run, cell);
     fill_stage_notes(run, cell);
@@ -183,10 +197,12 @@ cli_megatron_head_dim_of(const CalibrateTraining *run)
                                         : 0);
 }
 
+/* BigScience's --glu-activation is geglu, liglu, reglu or swiglu, all of them gated. */
 gint64
 cli_megatron_is_gated(const CalibrateTraining *run)
 {
-    return cli_megatron_is_true(run, "swiglu");
+    return cli_megatron_is_true(run, "swiglu") || cli_megatron_is_true(run, "quick_geglu") ||
+           *cli_megatron_text(run, "glu_activation") != '\0';
 }
 
 gint64

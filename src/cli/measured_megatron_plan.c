@@ -57,12 +57,19 @@ cli_megatron_recompute(const CalibrateTraining *run, GString *cell)
     g_string_append(cell, *granularity != '\0' ? granularity : full ? "full" : "none");
 }
 
+/* The first layers of a stage where the method is block, all in units of so many where it is uniform. */
 void
 cli_megatron_recompute_detail(const CalibrateTraining *run, GString *cell)
 {
-    gint64 layers = cli_megatron_count(run, "recompute_num_layers", "checkpoint_num_layers", 1);
     const char *modules = cli_megatron_text(run, "recompute_modules");
-    if (layers > 1)
+    gboolean block = strcmp(cli_megatron_text(run, "recompute_method"), "block") == 0 ||
+                     strcmp(cli_megatron_text(run, "activations_checkpoint_method"), "block") == 0;
+    gint64 layers =
+        cli_megatron_count(run, "recompute_num_layers", "activations_checkpoint_num_layers",
+                           cli_megatron_count(run, "checkpoint_num_layers", NULL, 1));
+    if (block)
+        cli_megatron_add(cell, "method: block");
+    if (block || layers > 1)
         cli_megatron_add(cell, "num_layers: %" G_GINT64_FORMAT, layers);
     if (*modules != '\0')
         cli_megatron_add(cell, "%s", modules);

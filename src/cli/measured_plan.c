@@ -112,7 +112,10 @@ read_recompute(const CliMeasurements *m, guint row, PlanSpec *p)
     p->recompute = g_str_has_prefix(recompute, "full")        ? LLM_RECOMPUTE_FULL
                    : g_str_has_prefix(recompute, "selective") ? LLM_RECOMPUTE_SELECTIVE
                                                               : LLM_RECOMPUTE_NONE;
-    p->recompute_method = PLAN_RECOMPUTE_UNIFORM;
+    p->recompute_method =
+        p->recompute == LLM_RECOMPUTE_FULL && cli_measured_says(detail, "method", "block")
+            ? PLAN_RECOMPUTE_BLOCK
+            : PLAN_RECOMPUTE_UNIFORM;
     p->recompute_layers = cli_measured_note(detail, "num_layers", 1);
     for (guint i = 0; i < G_N_ELEMENTS(modules); i++)
         if (cli_measured_has(detail, modules[i].word))
@@ -221,7 +224,7 @@ read_experts(const CliMeasurements *m, guint row, PlanSpec *p)
         p->etp = 1;
     p->dispatch = dispatch_of(notes, cli_measurements_text(m, row, "overlap"),
                               cli_measurements_text(m, row, "framework"));
-    p->capacity_factor = (double)cli_measured_note(notes, "moe-expert-capacity-factor", 0);
+    p->capacity_factor = cli_measured_decimal(notes, "moe-expert-capacity-factor", 0);
     p->pad_to_capacity = p->capacity_factor > 0 &&
                          cli_measured_says(notes, "moe-pad-expert-input-to-capacity", "true");
 }

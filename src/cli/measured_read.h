@@ -7,6 +7,8 @@
 gboolean cli_measured_has(const char *text, const char *word);
 /* The whole number behind a key of the notes ("\"q-lora-rank\": 192", "q_lora 1536"), or the fallback. */
 gint64 cli_measured_note(const char *notes, const char *key, gint64 fallback);
+/* The number, which may have decimals ("moe-expert-capacity-factor: 1.25"). */
+double cli_measured_decimal(const char *notes, const char *key, double fallback);
 /* Does the key of the notes say true or an equal text. */
 gboolean cli_measured_says(const char *notes, const char *key, const char *value);
 

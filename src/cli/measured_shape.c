@@ -3,6 +3,7 @@
 
 #include "cli/measured_read.h"
 
+#include <math.h>
 #include <string.h>
 
 gboolean
@@ -30,6 +31,15 @@ cli_measured_note(const char *notes, const char *key, gint64 fallback)
     char *end = NULL;
     gint64 value = at != NULL ? g_ascii_strtoll(at, &end, 10) : 0;
     return at == NULL || end == at ? fallback : value;
+}
+
+double
+cli_measured_decimal(const char *notes, const char *key, double fallback)
+{
+    const char *at = behind(notes, key);
+    char *end = NULL;
+    double value = at != NULL ? g_ascii_strtod(at, &end) : 0;
+    return at == NULL || end == at || !isfinite(value) ? fallback : value;
 }
 
 gboolean
@@ -117,9 +127,8 @@ read_latent(const char *notes, LlmShape *s)
     s->v_dim = cli_measured_note(notes, words ? ", v" : "v-head-dim", 128);
     s->kv_heads = s->heads;
     s->head_dim = s->qk_nope_dim + s->qk_rope_dim;
-    s->mtp_layers = words && cli_measured_has(notes, "mtp maybe 1")
-                        ? 1
-                        : cli_measured_note(notes, "mtp-num-layers", 0);
+    if (words && cli_measured_has(notes, "mtp maybe 1"))
+        s->mtp_layers = 1;
 }
 
 static LlmPosition
@@ -157,6 +166,7 @@ cli_measured_shape(const CliMeasurements *m, guint row, GError **error)
     s->position = position_of(notes, s->gated);
     s->position_rows = s->position == LLM_POSITION_LEARNED ? s->max_positions : 0;
     read_experts(notes, s);
+    s->mtp_layers = cli_measured_note(notes, "mtp-num-layers", 0);
     read_latent(notes, s);
     return llm_shape_check(s, error) ? g_steal_pointer(&s) : NULL;
 }

@@ -76,6 +76,12 @@ test_cells(void)
         {"checkpoint_activations=True", "recompute", "full"},
         {"activations_checkpoint_method=uniform", "recompute", "full"},
         {"recompute_granularity=full;recompute_num_layers=2", "recompute_detail", "num_layers: 2"},
+        {"recompute_granularity=full;recompute_method=uniform;recompute_num_layers=1",
+         "recompute_detail", ""},
+        {"recompute_granularity=full;recompute_method=block;recompute_num_layers=1",
+         "recompute_detail", "method: block, num_layers: 1"},
+        {"activations_checkpoint_method=block;activations_checkpoint_num_layers=3",
+         "recompute_detail", "method: block, num_layers: 3"},
         {"recompute_granularity=selective", "recompute", "selective"},
         {"", "zero_stage", "0"},
         {"use_distributed_optimizer=True", "zero_stage", "1 (distributed optimizer)"},
@@ -99,6 +105,14 @@ test_cells(void)
         {"bf16=True;accumulate_allreduce_grads_in_fp32=False;optimizer=adam", "optimizer",
          "adam, grad reduce bf16"},
         {"position_embedding_type=PositionEmbeddingType.alibi", "arch_notes", "ALiBi"},
+        {"glu_activation=swiglu", "gated_mlp", "1"},
+        {"glu_activation=None", "gated_mlp", "0"},
+        {"mtp_num_layers=1", "arch_notes", "mtp-num-layers: 1"},
+        {"num_experts=8;moe_expert_capacity_factor=1.25", "arch_notes",
+         "moe-expert-capacity-factor: 1.25"},
+        {"num_experts=8;moe_expert_capacity_factor=0.5", "arch_notes",
+         "moe-expert-capacity-factor: 0.5"},
+        {"num_experts=8;moe_expert_capacity_factor=-1.0", "arch_notes", ""},
         {"embed_layernorm=True;add_bias_linear=False", "arch_notes", "no_bias, embed-layernorm"},
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -170,6 +184,42 @@ test_read_back(void)
     cli_measured_clear(&m);
 }
 
+/* What only recompute_detail and the notes say. */
+static void
+test_read_back_words(void)
+{
+    static const struct {
+        const char *arguments;
+        PlanRecomputeMethod method;
+        gint64 layers, predicted;
+        double capacity;
+    } cases[] = {
+        {"recompute_granularity=full;recompute_method=block;recompute_num_layers=1",
+         PLAN_RECOMPUTE_BLOCK, 1, 0, 0},
+        {"recompute_granularity=full;recompute_method=block;recompute_num_layers=4",
+         PLAN_RECOMPUTE_BLOCK, 4, 0, 0},
+        {"recompute_granularity=full;recompute_method=uniform;recompute_num_layers=2",
+         PLAN_RECOMPUTE_UNIFORM, 2, 0, 0},
+        {"mtp_num_layers=1", PLAN_RECOMPUTE_UNIFORM, 1, 1, 0},
+        {"num_experts=8;moe_router_topk=2;moe_expert_capacity_factor=1.25", PLAN_RECOMPUTE_UNIFORM,
+         1, 0, 1.25},
+        {"num_experts=8;moe_router_topk=2;moe_expert_capacity_factor=0.5", PLAN_RECOMPUTE_UNIFORM,
+         1, 0, 0.5},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GError) error = NULL;
+        g_auto(GStrv) cells = cells_of(cases[i].arguments, &error);
+        g_assert_no_error(error);
+        CliMeasured m;
+        read_back(cells, &m);
+        g_assert_cmpint((int)m.spec.recompute_method, ==, (int)cases[i].method);
+        g_assert_cmpint(m.spec.recompute_layers, ==, cases[i].layers);
+        g_assert_cmpint(m.shape->mtp_layers, ==, cases[i].predicted);
+        g_assert_cmpfloat(m.spec.capacity_factor, ==, cases[i].capacity);
+        cli_measured_clear(&m);
+    }
+}
+
 static void
 test_refusals(void)
 {
@@ -198,6 +248,7 @@ main(int argc, char **argv)
     g_test_summary("arguments of Megatron are the shape and the plan of a measured run");
     g_test_add_func("/cli/measured-megatron/arguments-as-cells", test_cells);
     g_test_add_func("/cli/measured-megatron/cells-as-shape-and-plan", test_read_back);
+    g_test_add_func("/cli/measured-megatron/words-as-plan", test_read_back_words);
     g_test_add_func("/cli/measured-megatron/what-has-no-column", test_refusals);
     return g_test_run();
 }
