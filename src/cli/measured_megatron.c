@@ -94,7 +94,7 @@ set(char **cells, const char *column, char *value)
 static gboolean
 check(const char *name, const CalibrateTraining *run, GError **error)
 {
-    const char *why = NULL;
+    const char *why = NULL, *unusual = cli_megatron_unusual(run);
     if (run->line == 0)
         why =
             "has no dump of arguments ('tensor_model_parallel_size ...... 4'), so its plan is not "
@@ -102,16 +102,18 @@ check(const char *name, const CalibrateTraining *run, GError **error)
     else if (cli_megatron_vocab_of(run) == 0)
         why = "does not say its vocabulary; a log has it as 'padded vocab (size: 50257)' or as the "
               "argument padded_vocab_size";
-    else if (cli_megatron_count(run, "ds_sequence_parallel_size", NULL, 1) > 1)
-        why = "is of ds_sequence_parallel_size, for which tables of runs have no column";
     else if (cli_megatron_experts_of(run) > 0 && cli_megatron_uses_deepspeed(run))
-        why = "has DeepSpeed's experts, for which tables of runs have no column";
-    else if (cli_megatron_count(run, "moe_layer_freq", NULL, 1) > 1)
-        why = "has experts in some layers only, for which tables of runs have no column";
-    if (why == NULL)
-        return TRUE;
-    g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE, "%s: %s", name, why);
-    return FALSE;
+        why = "has DeepSpeed's experts, for which tables of runs have no column; leave -o out";
+    else if (cli_megatron_alternates(run))
+        why = "has experts in some layers only, for which tables of runs have no column; leave -o "
+              "out";
+    if (why != NULL)
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE, "%s: %s", name, why);
+    else if (unusual != NULL)
+        g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                    "%s:%u: says %s %.40s, for which tables of runs have no column; leave -o out",
+                    name, run->line, unusual, cli_megatron_text(run, unusual));
+    return why == NULL && unusual == NULL;
 }
 
 static gboolean

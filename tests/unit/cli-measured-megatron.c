@@ -113,6 +113,7 @@ test_cells(void)
         {"num_experts=8;moe_expert_capacity_factor=0.5", "arch_notes",
          "moe-expert-capacity-factor: 0.5"},
         {"num_experts=8;moe_expert_capacity_factor=-1.0", "arch_notes", ""},
+        {"moe_layer_freq=2", "moe_experts", "0"},
         {"embed_layernorm=True;add_bias_linear=False", "arch_notes", "no_bias, embed-layernorm"},
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -229,7 +230,19 @@ test_refusals(void)
         {"num_layers=None", "no number at 'num_layers'"},
         {"world_size=many", "no number at 'world_size'"},
         {"padded_vocab_size=None", "does not say its vocabulary"},
-        {"ds_sequence_parallel_size=4", "ds_sequence_parallel_size"},
+        {"ds_sequence_parallel_size=4", "a:1: says ds_sequence_parallel_size 4"},
+        {"hybrid_override_pattern=M-M*", "hybrid_override_pattern M-M*, for which"},
+        {"is_hybrid_model=True", "is_hybrid_model True"},
+        {"window_size=(1024, 0)", "window_size (1024, 0)"},
+        {"pipeline_model_parallel_layout=Et*3|(t*4|)*5t,L", "pipeline_model_parallel_layout"},
+        {"context_parallel_size=2;cp_comm_type=['a2a']", "cp_comm_type ['a2a']"},
+        {"context_parallel_size=2;cp_comm_type=['p2p', 'a2a']", "cp_comm_type"},
+        {"optimizer=muon", "says optimizer muon"},
+        {"optimizer=adamw2", "says optimizer adamw2"},
+        {"optimizer_cpu_offload=True", "optimizer_cpu_offload"},
+        {"use_precision_aware_optimizer=True;exp_avg_dtype=torch.bfloat16",
+         "use_precision_aware_optimizer"},
+        {"num_experts=8;moe_layer_freq=[0, 1, 0, 1]", "experts in some layers only"},
         {"deepspeed=True;num_experts=[64]", "DeepSpeed's experts"},
         {"num_experts=8;moe_layer_freq=2", "experts in some layers only"},
     };
@@ -238,6 +251,28 @@ test_refusals(void)
         g_assert_null(cells_of(cases[i].arguments, &error));
         g_assert_nonnull(error);
         g_assert_nonnull(strstr(error->message, cases[i].says));
+    }
+}
+
+/* What dumps say of such arguments when they are not used. */
+static void
+test_usual(void)
+{
+    static const char *const cases[] = {
+        "ds_sequence_parallel_size=1",
+        "hybrid_override_pattern=None;is_hybrid_model=False",
+        "window_size=None;pipeline_model_parallel_layout=None",
+        "window_size=(-1, -1)",
+        "context_parallel_size=2;cp_comm_type=['p2p']",
+        "context_parallel_size=1;cp_comm_type=a2a",
+        "optimizer=adam;optimizer_cpu_offload=False;use_precision_aware_optimizer=False",
+        "num_experts=8;moe_layer_freq=[0, 1, 1, 1]",
+        "moe_layer_freq=[0, 1, 0, 1]",
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GError) error = NULL;
+        g_auto(GStrv) cells = cells_of(cases[i], &error);
+        g_assert_no_error(error);
     }
 }
 
@@ -250,5 +285,6 @@ main(int argc, char **argv)
     g_test_add_func("/cli/measured-megatron/cells-as-shape-and-plan", test_read_back);
     g_test_add_func("/cli/measured-megatron/words-as-plan", test_read_back_words);
     g_test_add_func("/cli/measured-megatron/what-has-no-column", test_refusals);
+    g_test_add_func("/cli/measured-megatron/what-is-usual", test_usual);
     return g_test_run();
 }
