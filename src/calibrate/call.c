@@ -322,7 +322,8 @@ read_collective(char **parts, CalibrateCall *call)
     if (op < 0 || op == NET_SEND_RECV)
         call->refusal = "collectives that are none of collective.tsv, or wait for one peer";
     else if (!numbers || type < 0)
-        call->refusal = "collectives without elements, type or group size";
+        call->refusal = "collectives without elements, type or group size; for a Chakra trace "
+                        "write --dtype bf16 --ranks N";
     else if (call->group_size < 2)
         call->refusal = "groups of one rank";
     if (call->refusal != NULL)

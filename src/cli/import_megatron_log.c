@@ -15,7 +15,7 @@
 typedef struct {
     CalibrateTraining
         *run; /* the first, borrowed from its log; iterations and memory are those of all */
-    char *plan;
+    char *plan, *id;
     char **cells; /* NULL: the log does not say enough, and nobody wants a row */
     CalibrateSteady steady;
 } Group;
@@ -32,6 +32,7 @@ group_free(gpointer data)
 {
     Group *g = data;
     g_free(g->plan);
+    g_free(g->id);
     g_strfreev(g->cells);
     g_free(g);
 }
@@ -50,18 +51,30 @@ plan_of(const CalibrateTraining *run)
     if (run->line == 0)
         return NULL;
     GString *text = g_string_new(NULL);
-    g_string_append_printf(text, "%" G_GINT64_FORMAT " GPUs",
-                           cli_megatron_count(run, "world_size", NULL, 0));
+    gint64 gpus = cli_megatron_count(run, "world_size", NULL, 0);
+    if (gpus > 0) /* dumps of some forks do not say it */
+        g_string_append_printf(text, "%" G_GINT64_FORMAT " GPUs", gpus);
     for (guint i = 0; i < G_N_ELEMENTS(degrees); i++) {
         gint64 n = cli_megatron_count(run, degrees[i].argument, NULL, 1);
         if (degrees[i].always || n > 1)
-            g_string_append_printf(text, ", %s %" G_GINT64_FORMAT, degrees[i].name, n);
+            g_string_append_printf(text, "%s%s %" G_GINT64_FORMAT, text->len > 0 ? ", " : "",
+                                   degrees[i].name, n);
     }
     return g_string_free(text, FALSE);
 }
 
+static gboolean
+is_taken(const Session *s, const char *id)
+{
+    for (guint i = 0; i < s->groups->len; i++)
+        if (strcmp(((const Group *)s->groups->pdata[i])->id, id) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+/* The name of the file, of a later plan in it or of its namesake in another folder with a number. */
 static char *
-id_of(const char *path, guint n)
+id_of(const Session *s, const char *path)
 {
     g_autofree char *name = g_path_get_basename(path);
     if (g_str_has_suffix(name, ".gz"))
@@ -69,7 +82,12 @@ id_of(const char *path, guint n)
     char *dot = strrchr(name, '.');
     if (dot != NULL && dot != name)
         *dot = '\0';
-    return n == 0 ? g_strdup(name) : g_strdup_printf("%s-%u", name, n + 1);
+    char *id = g_strdup(name);
+    for (guint n = 2; is_taken(s, id); n++) {
+        g_free(id);
+        id = g_strdup_printf("%s-%u", name, n);
+    }
+    return id;
 }
 
 /* --- groups ------------------------------------------------------------------------------------- */
@@ -100,15 +118,16 @@ is_same_plan(const Group *g, const Group *other)
 }
 
 static Group *
-group_new(const Session *s, const char *path, guint n, CalibrateTraining *run, GError **error)
+group_new(const Session *s, const char *path, CalibrateTraining *run, GError **error)
 {
-    g_autofree char *id = id_of(path, n);
+    char *id = id_of(s, path);
     const CalibrateImport *import = s->wish->import;
     const CliMegatronWish wish = {id, import->gpu != NULL ? import->gpu : "", import->per_node};
     g_autoptr(GError) refusal = NULL;
     Group *g = g_new0(Group, 1);
     g->run = run;
     g->plan = plan_of(run);
+    g->id = id;
     g->cells = cli_megatron_cells(path, run, &wish, &refusal);
     if (g->cells != NULL || s->wish->output == NULL)
         return g;
@@ -127,7 +146,7 @@ read_file(Session *s, const char *path, GError **error)
     guint first = s->groups->len;
     for (guint i = 0; i < log->runs->len; i++) {
         CalibrateTraining *run = log->runs->pdata[i];
-        Group *g = group_new(s, path, s->groups->len - first, run, error);
+        Group *g = group_new(s, path, run, error);
         if (g == NULL)
             return FALSE;
         guint at = first;
