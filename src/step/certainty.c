@@ -6,8 +6,8 @@
  *     variance = sum over shapes   t_s^2 (e_s^2 - c_s^2)      a shape errs by as much each time that it runs: its calls
  *                                                             add up, and are not divided by the root of their number
  *              + sum over families (sum t_s c_s)^2            what a model has wrong for one it has wrong for all
- *              + (0.13 T)^2                                   what no table knows (COMMON_ERROR), of which 0.095 is
- *                                                             the plan's own (OWN_ERROR)
+ *              + (0.13 T)^2                                   what no table knows (COMMON_ERROR), of which (0.095 T)^2
+ *                                                             is the plan's own (OWN_ERROR)
  *
  * Different shapes err independently otherwise: that is how residuals of rows that are left out look.  Families are
  * the GEMMs of a dtype, attention, each kernel bound by memory, and collectives in a node and across nodes; only what
