@@ -14,9 +14,12 @@
 #include "sim/random.h"
 
 #include <math.h>
+#include <string.h>
 
 /* With fewer fitted shapes nothing is said. */
 #define ENOUGH_SHAPES 8
+/* 7 % of 100 are 7.000000000000001 */
+#define ROUNDING 1e-9
 
 enum { N_AXES = 5 };
 
@@ -101,31 +104,63 @@ nearest_of(const CliKernelGroup *group, const double *x, guint i)
     return best;
 }
 
+/* --- why groups are left out ------------------------------------------------------------------- */
+
+static const char skipped_few[] = "half of its group are fewer than 8 shapes";
+static const char skipped_all[] = "the sample takes all shapes of its group";
+static const char skipped_gpu[] = "the GPU is not known";
+static const char skipped_precision[] = "the GPU has no such precision";
+
+/* What most rows were left out for, and what helps. */
+static void
+complain_of_no_group(const GArray *skipped, GError **error)
+{
+    static const struct {
+        const char *reason, *help;
+    } helps[] = {{skipped_few, "tables of 15 shapes or more of a kind"},
+                 {skipped_all, "a smaller --sample"},
+                 {skipped_gpu, "a GPU that dtsim systems lists, in the table or as --gpu"},
+                 {skipped_precision, "another --gpu, or tables of what it computes in"}};
+    const ReportSkipped *most = NULL;
+    for (guint i = 0; i < skipped->len; i++) {
+        const ReportSkipped *s = &g_array_index(skipped, ReportSkipped, i);
+        most = most == NULL || s->n > most->n ? s : most;
+    }
+    const char *reason = most != NULL ? most->reason : "no rows";
+    const char *help = "tables of GEMMs or attention with their times";
+    for (guint i = 0; i < G_N_ELEMENTS(helps); i++)
+        help = strcmp(reason, helps[i].reason) == 0 ? helps[i].help : help;
+    g_set_error(error, CLI_ERROR, CLI_ERROR_USAGE,
+                "validate: no kernels that can be predicted from a sample: %s; write %s", reason,
+                help);
+}
+
 /* --- the model -------------------------------------------------------------------------------- */
 
+/* The share of the group's shapes, rounded up: how many does not hang on the seed, which they are does. */
 static guint
 draw_sample(const CliKernelGroup *group, const CliKernelOptions *options, double sample_frac)
 {
     SimRandom random = sim_random_init((guint64)options->seed, "kernels", 0);
-    guint n = 0;
-    for (guint i = 0; i < group->shapes->len; i++) {
+    guint n = group->shapes->len, wanted = MIN((guint)ceil(sample_frac * n - ROUNDING), n);
+    guint drawn = 0;
+    for (guint i = 0; i < n; i++) {
         CliKernelShape *shape = &g_array_index(group->shapes, CliKernelShape, i);
-        shape->fitted = sim_random_uniform(&random) < sample_frac;
-        n += shape->fitted ? 1 : 0;
+        shape->fitted = sim_random_below(&random, n - i) < wanted - drawn;
+        drawn += shape->fitted ? 1 : 0;
     }
-    return n;
+    return drawn;
 }
 
 static void
 add_gemm(const CliKernelShape *shape, const char *us, GString *text)
 {
-    static const char *const passes[] = {"forward", "dgrad", "wgrad"};
     const CostGemm *g = &shape->gemm;
     g_string_append_printf(text,
                            "%s\t%" G_GINT64_FORMAT "\t%" G_GINT64_FORMAT "\t%" G_GINT64_FORMAT
                            "\t%" G_GINT64_FORMAT "\t%s\t%s\n",
                            cluster_dtype_name(g->dtype), g->m, g->n, g->k, g->batch, us,
-                           passes[g->pass]);
+                           cost_gemm_pass_name(g->pass));
 }
 
 static void
@@ -185,18 +220,24 @@ predict(const CliKernelGroup *group, const ClusterSystem *system, const CostBook
     }
 }
 
-/* The share that was asked for, or the first larger one that makes enough; 0 fitted: none does. */
-static double
-draw_enough(const CliKernelGroup *group, const CliKernelOptions *options, guint *ret_fitted)
+/* The share that was asked for, or the first larger one that makes enough. FALSE: none does, or it leaves none over. */
+static gboolean
+draw_enough(const CliKernelGroup *group, const CliKernelOptions *options, guint *ret_fitted,
+            double *ret_frac, const char **ret_why)
 {
     const double shares[] = {options->sample_frac, 0.3, 0.5};
     for (guint i = 0; i < G_N_ELEMENTS(shares); i++) {
-        *ret_fitted = shares[i] >= shares[0] ? draw_sample(group, options, shares[i]) : 0;
+        if (shares[i] < shares[0])
+            continue;
+        *ret_fitted = draw_sample(group, options, shares[i]);
+        *ret_frac = shares[i];
         if (*ret_fitted >= ENOUGH_SHAPES && *ret_fitted < group->shapes->len)
-            return shares[i];
+            return TRUE;
     }
-    *ret_fitted = 0;
-    return 0;
+    *ret_why = group->shapes->len < ENOUGH_SHAPES  ? skipped_few
+               : *ret_fitted == group->shapes->len ? skipped_all
+                                                   : skipped_few;
+    return FALSE;
 }
 
 static const char *
@@ -222,9 +263,10 @@ group_run(gpointer data, gpointer user, GError **error)
     const CliKernelGroup *group = data;
     Validation *v = user;
     guint n_fitted = 0;
-    double sample_frac = draw_enough(group, v->options, &n_fitted);
-    if (n_fitted == 0)
-        return skip_group(v, group, "half of its group are fewer than 8 shapes");
+    double sample_frac = 0;
+    const char *why = NULL;
+    if (!draw_enough(group, v->options, &n_fitted, &sample_frac, &why))
+        return skip_group(v, group, why);
     GError *failure = NULL;
     g_autoptr(ClusterSystem) system = cli_kernel_system(group, v->options->gpu, &failure);
     if (failure != NULL) {
@@ -232,9 +274,9 @@ group_run(gpointer data, gpointer user, GError **error)
         return FALSE;
     }
     if (system == NULL)
-        return skip_group(v, group, "the GPU is not known");
+        return skip_group(v, group, skipped_gpu);
     if (system->peak_flops[group->dtype] == 0)
-        return skip_group(v, group, "the GPU has no such precision");
+        return skip_group(v, group, skipped_precision);
     g_autoptr(CostBook) book = book_of_sample(group, system, error);
     if (book == NULL)
         return FALSE;
@@ -263,9 +305,7 @@ files_run(Validation *v, char **files, GError **error)
         return FALSE;
     if (v->rows->len > 0)
         return TRUE;
-    g_set_error_literal(error, CLI_ERROR, CLI_ERROR_USAGE,
-                        "validate: no table whose kernels can be predicted from the sample; write "
-                        "larger ones, of GPUs that dtsim systems lists, or a larger --sample");
+    complain_of_no_group(v->tables.skipped, error);
     return FALSE;
 }
 
