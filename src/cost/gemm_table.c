@@ -246,8 +246,8 @@ fit_covariates(CostGemmTable *t, const double *y, const double *z)
     g_autofree double *less = g_new(double, n);
     for (guint i = 0; i < n; i++) {
         less[i] = covariates_sum(t, z + (gsize)i * COST_TILING_COVARIATES);
-        t->fit.least = MIN(t->fit.least, less[i]);
-        t->fit.most = MAX(t->fit.most, less[i]);
+        t->fit.least = i > 0 ? MIN(t->fit.least, less[i]) : less[i];
+        t->fit.most = i > 0 ? MAX(t->fit.most, less[i]) : less[i];
     }
     cost_surface_lower(t->surface, less);
 }
