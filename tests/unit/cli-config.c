@@ -94,84 +94,84 @@ test_neox_refusals(void)
     check_refusals(&conf_yaml_syntax, refusals, G_N_ELEMENTS(refusals));
 }
 
+static const Case deepspeed[] = {
+    {"--gpus 8 --model gpt2-xl", "{\"zero_optimization\": {}}",
+     "--framework deepspeed --zero 0 --dtype fp32 --clip 0",
+     "f: enables neither fp16 nor bf16: fp32 is taken; write --dtype"},
+    {"--gpus 8 --model gpt2-xl", "{\"fp16\": {\"enabled\": true}}", "--dtype fp16", NULL},
+    {"--gpus 8 --model gpt2-xl",
+     "{\"bf16\": {\"enabled\": \"auto\"}, \"fp16\": {\"enabled\": \"auto\"}}", "--dtype bf16",
+     "f:1: bf16.enabled: 'auto' is given elsewhere: bf16 is taken; write --dtype"},
+    /* the one that is open, where the other is not */
+    {"--gpus 8 --model gpt2-xl", "{\"fp16\": {\"enabled\": \"auto\"}}", "--dtype fp16",
+     "f:1: fp16.enabled: 'auto' is given elsewhere: fp16 is taken; write --dtype"},
+    {"--gpus 8 --model gpt2-xl",
+     "{\"bf16\": {\"enabled\": false}, \"fp16\": {\"enabled\": \"auto\"}}", "--dtype fp16",
+     "f:1: fp16.enabled: 'auto' is given elsewhere: fp16 is taken; write --dtype"},
+    {"--gpus 8 --model gpt2-xl",
+     "{\"bf16\": {\"enabled\": \"auto\"}, \"fp16\": {\"enabled\": true}}", "--dtype fp16", NULL},
+    {"--gpus 8 --model gpt2-xl", "{\"bfloat16\": {\"enabled\": \"auto\"}, \"fp16\": {}}",
+     "--dtype bf16",
+     "f:1: bfloat16.enabled: 'auto' is given elsewhere: bf16 is taken; write --dtype"},
+    /* null is as if it were not there; of the norm it is none */
+    {"--gpus 8 --dtype bf16 --model gpt2-xl",
+     "{\"train_batch_size\": 32, \"train_micro_batch_size_per_gpu\": null, "
+     "\"gradient_accumulation_steps\": null, \"gradient_clipping\": null}",
+     "--clip 0 --global-batch-size 32 --micro-batch-size 4", NULL},
+    {"--gpus 8 --dtype bf16 --model gpt2-xl",
+     "{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": 4, "
+     "\"gradient_accumulation_steps\": null}",
+     "--clip 0 --micro-batch-size 4 --microbatches 1", NULL},
+    /* 32 sequences in 2 typed steps on 8 replicas; the file's own steps would make it 1 */
+    {"--gpus 8 --dtype bf16 --model gpt2-xl --microbatches 2",
+     "{\"train_batch_size\": 32, \"gradient_accumulation_steps\": 4}", "--micro-batch-size 2",
+     NULL},
+    /* typed, it decides what of stage 3 is read */
+    {"--gpus 8 --dtype bf16 --model gpt2-xl --zero 3",
+     "{\"zero_optimization\": {\"stage\": 2, \"stage3_max_live_parameters\": 7, "
+     "\"stage3_prefetch_bucket_size\": \"auto\"}}",
+     "--live-elements 7 --clip 0 --prefetch-elements 2304000", NULL},
+    {"--gpus 8 --dtype bf16 --model gpt2-xl --zero 2",
+     "{\"zero_optimization\": {\"stage\": 3, \"stage3_max_live_parameters\": 7}}",
+     "--framework deepspeed --clip 0", NULL},
+    {"--gpus 8 --model gpt2-xl --dtype fp16 --clip 1",
+     "{\"bf16\": {\"enabled\": \"auto\"}, \"gradient_clipping\": \"auto\"}", "--zero 0", NULL},
+    {"--gpus 8 --dtype bf16 --model gpt2-xl",
+     "{\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}, "
+     "\"offload_optimizer\": {\"device\": \"nvme\"}, \"stage3_max_live_parameters\": 0}}",
+     "--zero 3 --offload-optimizer nvme --offload-params cpu --live-elements 1", NULL},
+    {"--gpus 8 --dtype bf16 --model gpt2-xl",
+     "{\"zero_optimization\": {\"stage\": 2, \"cpu_offload\": true}}",
+     "--zero 2 --offload-optimizer cpu", NULL},
+    {"--gpus 8 --dtype bf16 --model gpt2-xl",
+     "{\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e14, "
+     "\"stage3_prefetch_bucket_size\": 1e7}}",
+     "--prefetch-elements 10000000", NULL},
+    {"--gpus 8 --dtype bf16 --model gpt2-xl",
+     "{\"zero_optimization\": {\"stage\": 3, \"zero_quantized_weights\": true}}", "--zero 3",
+     "f:1: zero_optimization.zero_quantized_weights: not modelled: weights are gathered in 16"},
+    {"--gpus 8 --model gpt2-xl", "{\"zero_optimization\": {\"stge\": 3}}", "--zero 0",
+     "f:1: zero_optimization.stge: not a key that is read; did you mean 'stage'?"},
+    /* of gpt2-xl's hidden size 1600: h^2, 0.9 h^2, 10 h */
+    {"--gpus 8 --dtype bf16 --model gpt2-xl",
+     "{\"zero_optimization\": {\"stage\": 3, \"reduce_bucket_size\": \"auto\", "
+     "\"stage3_prefetch_bucket_size\": \"auto\", "
+     "\"stage3_param_persistence_threshold\": \"auto\"}}",
+     "--bucket-size 2560000 --prefetch-elements 2304000 --resident-elements 16000", NULL},
+    {"--gpus 8", "{\"zero_optimization\": {}}", "--zero 0",
+     "f: knows no model; gpt3-175b is taken; write --model"},
+    {"--gpus 16 --tp 2 --dtype bf16 --model gpt2-xl", "{\"train_batch_size\": 32}",
+     "--global-batch-size 32 --micro-batch-size 4", NULL},
+    {"--gpus 8 --dtype bf16 --model gpt2-xl",
+     "{\"train_batch_size\": 4, \"data_types\": {\"grad_accum_dtype\": \"fp32\"}, "
+     "\"tensor_parallel\": {\"autotp_size\": 2}}",
+     "--grad-dtype fp32 --clip 0 --tp 2", NULL},
+};
+
 static void
 test_deepspeed(void)
 {
-    static const Case cases[] = {
-        {"--gpus 8 --model gpt2-xl", "{\"zero_optimization\": {}}",
-         "--framework deepspeed --zero 0 --dtype fp32 --clip 0",
-         "f: enables neither fp16 nor bf16: fp32 is taken; write --dtype"},
-        {"--gpus 8 --model gpt2-xl", "{\"fp16\": {\"enabled\": true}}", "--dtype fp16", NULL},
-        {"--gpus 8 --model gpt2-xl",
-         "{\"bf16\": {\"enabled\": \"auto\"}, \"fp16\": {\"enabled\": \"auto\"}}", "--dtype bf16",
-         "f:1: bf16.enabled: 'auto' is given elsewhere: bf16 is taken; write --dtype"},
-        /* the one that is open, where the other is not */
-        {"--gpus 8 --model gpt2-xl", "{\"fp16\": {\"enabled\": \"auto\"}}", "--dtype fp16",
-         "f:1: fp16.enabled: 'auto' is given elsewhere: fp16 is taken; write --dtype"},
-        {"--gpus 8 --model gpt2-xl",
-         "{\"bf16\": {\"enabled\": false}, \"fp16\": {\"enabled\": \"auto\"}}", "--dtype fp16",
-         "f:1: fp16.enabled: 'auto' is given elsewhere: fp16 is taken; write --dtype"},
-        {"--gpus 8 --model gpt2-xl",
-         "{\"bf16\": {\"enabled\": \"auto\"}, \"fp16\": {\"enabled\": true}}", "--dtype fp16",
-         NULL},
-        {"--gpus 8 --model gpt2-xl", "{\"bfloat16\": {\"enabled\": \"auto\"}, \"fp16\": {}}",
-         "--dtype bf16",
-         "f:1: bfloat16.enabled: 'auto' is given elsewhere: bf16 is taken; write --dtype"},
-        /* null is as if it were not there; of the norm it is none */
-        {"--gpus 8 --dtype bf16 --model gpt2-xl",
-         "{\"train_batch_size\": 32, \"train_micro_batch_size_per_gpu\": null, "
-         "\"gradient_accumulation_steps\": null, \"gradient_clipping\": null}",
-         "--clip 0 --global-batch-size 32 --micro-batch-size 4", NULL},
-        {"--gpus 8 --dtype bf16 --model gpt2-xl",
-         "{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": 4, "
-         "\"gradient_accumulation_steps\": null}",
-         "--clip 0 --micro-batch-size 4 --microbatches 1", NULL},
-        /* 32 sequences in 2 typed steps on 8 replicas; the file's own steps would make it 1 */
-        {"--gpus 8 --dtype bf16 --model gpt2-xl --microbatches 2",
-         "{\"train_batch_size\": 32, \"gradient_accumulation_steps\": 4}", "--micro-batch-size 2",
-         NULL},
-        /* typed, it decides what of stage 3 is read */
-        {"--gpus 8 --dtype bf16 --model gpt2-xl --zero 3",
-         "{\"zero_optimization\": {\"stage\": 2, \"stage3_max_live_parameters\": 7, "
-         "\"stage3_prefetch_bucket_size\": \"auto\"}}",
-         "--live-elements 7 --clip 0 --prefetch-elements 2304000", NULL},
-        {"--gpus 8 --dtype bf16 --model gpt2-xl --zero 2",
-         "{\"zero_optimization\": {\"stage\": 3, \"stage3_max_live_parameters\": 7}}",
-         "--framework deepspeed --clip 0", NULL},
-        {"--gpus 8 --model gpt2-xl --dtype fp16 --clip 1",
-         "{\"bf16\": {\"enabled\": \"auto\"}, \"gradient_clipping\": \"auto\"}", "--zero 0", NULL},
-        {"--gpus 8 --dtype bf16 --model gpt2-xl",
-         "{\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}, "
-         "\"offload_optimizer\": {\"device\": \"nvme\"}, \"stage3_max_live_parameters\": 0}}",
-         "--zero 3 --offload-optimizer nvme --offload-params cpu --live-elements 1", NULL},
-        {"--gpus 8 --dtype bf16 --model gpt2-xl",
-         "{\"zero_optimization\": {\"stage\": 2, \"cpu_offload\": true}}",
-         "--zero 2 --offload-optimizer cpu", NULL},
-        {"--gpus 8 --dtype bf16 --model gpt2-xl",
-         "{\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e14, "
-         "\"stage3_prefetch_bucket_size\": 1e7}}",
-         "--prefetch-elements 10000000", NULL},
-        {"--gpus 8 --dtype bf16 --model gpt2-xl",
-         "{\"zero_optimization\": {\"stage\": 3, \"zero_quantized_weights\": true}}", "--zero 3",
-         "f:1: zero_optimization.zero_quantized_weights: not modelled: weights are gathered in 16"},
-        {"--gpus 8 --model gpt2-xl", "{\"zero_optimization\": {\"stge\": 3}}", "--zero 0",
-         "f:1: zero_optimization.stge: not a key that is read; did you mean 'stage'?"},
-        /* of gpt2-xl's hidden size 1600: h^2, 0.9 h^2, 10 h */
-        {"--gpus 8 --dtype bf16 --model gpt2-xl",
-         "{\"zero_optimization\": {\"stage\": 3, \"reduce_bucket_size\": \"auto\", "
-         "\"stage3_prefetch_bucket_size\": \"auto\", "
-         "\"stage3_param_persistence_threshold\": \"auto\"}}",
-         "--bucket-size 2560000 --prefetch-elements 2304000 --resident-elements 16000", NULL},
-        {"--gpus 8", "{\"zero_optimization\": {}}", "--zero 0",
-         "f: knows no model; gpt3-175b is taken; write --model"},
-        {"--gpus 16 --tp 2 --dtype bf16 --model gpt2-xl", "{\"train_batch_size\": 32}",
-         "--global-batch-size 32 --micro-batch-size 4", NULL},
-        {"--gpus 8 --dtype bf16 --model gpt2-xl",
-         "{\"train_batch_size\": 4, \"data_types\": {\"grad_accum_dtype\": \"fp32\"}, "
-         "\"tensor_parallel\": {\"autotp_size\": 2}}",
-         "--grad-dtype fp32 --clip 0 --tp 2", NULL},
-    };
-    check(&conf_json_syntax, cases, G_N_ELEMENTS(cases));
+    check(&conf_json_syntax, deepspeed, G_N_ELEMENTS(deepspeed));
     static const Refusal refusals[] = {
         {"", "{\"bf16\": {\"enabled\": true}, \"fp16\": {\"enabled\": true}}",
          "f:1: bf16.enabled: and fp16 are both enabled; write one of the two"},

@@ -53,74 +53,74 @@ cell(char **cells, const char *column)
     g_assert_not_reached();
 }
 
+static const struct {
+    const char *arguments, *column, *cell;
+} options[] = {
+    {"", "iter_s_any", "2.5"},
+    {"", "kv_heads", "16"},
+    {"group_query_attention=True;num_query_groups=4", "kv_heads", "4"},
+    {"group_query_attention=False;num_query_groups=1", "kv_heads", "16"},
+    {"", "head_dim", "64"},
+    {"kv_channels=128", "head_dim", "128"},
+    {"vocab_size=50257", "vocab", "50257"},
+    {"", "vocab", "50304"},
+    {"", "precision", "fp32"},
+    {"fp16=True", "precision", "fp16"},
+    {"bf16=True;fp8=None", "precision", "bf16"},
+    {"bf16=True;fp8=hybrid", "precision", "fp8"},
+    {"", "recompute", "none"},
+    {"checkpoint_activations=True", "recompute", "full"},
+    {"activations_checkpoint_method=uniform", "recompute", "full"},
+    {"recompute_granularity=full;recompute_num_layers=2", "recompute_detail", "num_layers: 2"},
+    {"recompute_granularity=full;recompute_method=uniform;recompute_num_layers=1",
+     "recompute_detail", ""},
+    {"recompute_granularity=full;recompute_method=block;recompute_num_layers=1", "recompute_detail",
+     "method: block, num_layers: 1"},
+    {"activations_checkpoint_method=block;activations_checkpoint_num_layers=3", "recompute_detail",
+     "method: block, num_layers: 3"},
+    {"recompute_granularity=selective", "recompute", "selective"},
+    {"", "zero_stage", "0"},
+    {"use_distributed_optimizer=True", "zero_stage", "1 (distributed optimizer)"},
+    {"use_torch_fsdp2=True", "zero_stage", "3 (FSDP2)"},
+    {"use_custom_fsdp=True;data_parallel_sharding_strategy=optim_grads", "zero_stage",
+     "FSDP optim_grads"},
+    {"deepspeed=True;zero_stage=1.0", "zero_stage", "1"},
+    {"deepspeed=True", "framework", "Megatron-DeepSpeed"},
+    {"transformer_impl=local", "flash_attn", "0"},
+    {"transformer_impl=transformer_engine", "flash_attn", "1"},
+    {"transformer_impl=transformer_engine;attention_backend=AttnBackend.unfused", "flash_attn",
+     "0"},
+    {"use_flash_attn=True;transformer_impl=local", "flash_attn", "1"},
+    {"num_experts=[1]", "moe_experts", "0"},
+    {"num_experts=64;moe_router_topk=6;moe_layer_freq=[0, 1, 1]", "moe_dense_layers", "1"},
+    {"num_experts=64;moe_router_topk=6", "moe_topk", "6"},
+    {"scatter_gather_tensors_in_pipeline=True", "overlap", "scatter-gather"},
+    {"pipeline_model_parallel_size=1;scatter_gather_tensors_in_pipeline=True", "overlap", "none"},
+    {"virtual_pipeline_model_parallel_size=4", "schedule", "interleaved-1f1b"},
+    {"bf16=True;accumulate_allreduce_grads_in_fp32=False;optimizer=adam", "optimizer",
+     "adam, grad reduce bf16"},
+    {"position_embedding_type=PositionEmbeddingType.alibi", "arch_notes", "ALiBi"},
+    {"glu_activation=swiglu", "gated_mlp", "1"},
+    {"glu_activation=None", "gated_mlp", "0"},
+    {"mtp_num_layers=1", "arch_notes", "mtp-num-layers: 1"},
+    {"num_experts=8;moe_expert_capacity_factor=1.25", "arch_notes",
+     "moe-expert-capacity-factor: 1.25"},
+    {"num_experts=8;moe_expert_capacity_factor=0.5", "arch_notes",
+     "moe-expert-capacity-factor: 0.5"},
+    {"num_experts=8;moe_expert_capacity_factor=-1.0", "arch_notes", ""},
+    {"moe_layer_freq=2", "moe_experts", "0"},
+    {"embed_layernorm=True;add_bias_linear=False", "arch_notes", "no_bias, embed-layernorm"},
+};
+
 /* Options of all times, and what their columns say. */
 static void
 test_cells(void)
 {
-    static const struct {
-        const char *arguments, *column, *cell;
-    } cases[] = {
-        {"", "iter_s_any", "2.5"},
-        {"", "kv_heads", "16"},
-        {"group_query_attention=True;num_query_groups=4", "kv_heads", "4"},
-        {"group_query_attention=False;num_query_groups=1", "kv_heads", "16"},
-        {"", "head_dim", "64"},
-        {"kv_channels=128", "head_dim", "128"},
-        {"vocab_size=50257", "vocab", "50257"},
-        {"", "vocab", "50304"},
-        {"", "precision", "fp32"},
-        {"fp16=True", "precision", "fp16"},
-        {"bf16=True;fp8=None", "precision", "bf16"},
-        {"bf16=True;fp8=hybrid", "precision", "fp8"},
-        {"", "recompute", "none"},
-        {"checkpoint_activations=True", "recompute", "full"},
-        {"activations_checkpoint_method=uniform", "recompute", "full"},
-        {"recompute_granularity=full;recompute_num_layers=2", "recompute_detail", "num_layers: 2"},
-        {"recompute_granularity=full;recompute_method=uniform;recompute_num_layers=1",
-         "recompute_detail", ""},
-        {"recompute_granularity=full;recompute_method=block;recompute_num_layers=1",
-         "recompute_detail", "method: block, num_layers: 1"},
-        {"activations_checkpoint_method=block;activations_checkpoint_num_layers=3",
-         "recompute_detail", "method: block, num_layers: 3"},
-        {"recompute_granularity=selective", "recompute", "selective"},
-        {"", "zero_stage", "0"},
-        {"use_distributed_optimizer=True", "zero_stage", "1 (distributed optimizer)"},
-        {"use_torch_fsdp2=True", "zero_stage", "3 (FSDP2)"},
-        {"use_custom_fsdp=True;data_parallel_sharding_strategy=optim_grads", "zero_stage",
-         "FSDP optim_grads"},
-        {"deepspeed=True;zero_stage=1.0", "zero_stage", "1"},
-        {"deepspeed=True", "framework", "Megatron-DeepSpeed"},
-        {"transformer_impl=local", "flash_attn", "0"},
-        {"transformer_impl=transformer_engine", "flash_attn", "1"},
-        {"transformer_impl=transformer_engine;attention_backend=AttnBackend.unfused", "flash_attn",
-         "0"},
-        {"use_flash_attn=True;transformer_impl=local", "flash_attn", "1"},
-        {"num_experts=[1]", "moe_experts", "0"},
-        {"num_experts=64;moe_router_topk=6;moe_layer_freq=[0, 1, 1]", "moe_dense_layers", "1"},
-        {"num_experts=64;moe_router_topk=6", "moe_topk", "6"},
-        {"scatter_gather_tensors_in_pipeline=True", "overlap", "scatter-gather"},
-        {"pipeline_model_parallel_size=1;scatter_gather_tensors_in_pipeline=True", "overlap",
-         "none"},
-        {"virtual_pipeline_model_parallel_size=4", "schedule", "interleaved-1f1b"},
-        {"bf16=True;accumulate_allreduce_grads_in_fp32=False;optimizer=adam", "optimizer",
-         "adam, grad reduce bf16"},
-        {"position_embedding_type=PositionEmbeddingType.alibi", "arch_notes", "ALiBi"},
-        {"glu_activation=swiglu", "gated_mlp", "1"},
-        {"glu_activation=None", "gated_mlp", "0"},
-        {"mtp_num_layers=1", "arch_notes", "mtp-num-layers: 1"},
-        {"num_experts=8;moe_expert_capacity_factor=1.25", "arch_notes",
-         "moe-expert-capacity-factor: 1.25"},
-        {"num_experts=8;moe_expert_capacity_factor=0.5", "arch_notes",
-         "moe-expert-capacity-factor: 0.5"},
-        {"num_experts=8;moe_expert_capacity_factor=-1.0", "arch_notes", ""},
-        {"moe_layer_freq=2", "moe_experts", "0"},
-        {"embed_layernorm=True;add_bias_linear=False", "arch_notes", "no_bias, embed-layernorm"},
-    };
-    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    for (guint i = 0; i < G_N_ELEMENTS(options); i++) {
         g_autoptr(GError) error = NULL;
-        g_auto(GStrv) cells = cells_of(cases[i].arguments, &error);
+        g_auto(GStrv) cells = cells_of(options[i].arguments, &error);
         g_assert_no_error(error);
-        g_assert_cmpstr(cell(cells, cases[i].column), ==, cases[i].cell);
+        g_assert_cmpstr(cell(cells, options[i].column), ==, options[i].cell);
     }
 }
 
