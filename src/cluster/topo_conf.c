@@ -169,7 +169,7 @@ say_links(ClusterTopoConf *conf, const ClusterTopoNode *node, double GBps)
         note(conf, "%u NVLinks lead to what is not in the file, and are left out",
              node->foreign_links);
     g_autoptr(GError) cause = NULL;
-    g_autofree guint8 *read =
+    g_autofree guint8 *read G_GNUC_UNUSED =
         g_str_equal(kind, "mesh") ? cluster_mesh_parse(mesh, node->n_gpus, &cause) : NULL;
     if (cause != NULL)
         conf->refusal = g_strdup_printf("no mesh of a system.conf: %s", cause->message);

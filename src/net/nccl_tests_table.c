@@ -192,8 +192,9 @@ net_tests_table_finish(NetTestsTable *table, const NetTestsShape *shape,
                        const char *program)
 {
     table->n_ranks = run->n_ranks;
-    table->hosts = run->hosts != NULL && !run->elided ? g_steal_pointer(&run->hosts)
-                                                      : g_ptr_array_new_with_free_func(g_free);
+    /* more hosts than ranks: the lists of two runs, torn together */
+    gboolean known = run->hosts != NULL && !run->elided && run->hosts->len <= run->n_ranks;
+    table->hosts = known ? g_steal_pointer(&run->hosts) : g_ptr_array_new_with_free_func(g_free);
     table->device = g_steal_pointer(&run->device);
     table->nccl_version = g_strdup(version);
     table->ops = ops_of(table, shape, columns);

@@ -167,6 +167,9 @@ test_elided_ranks(void)
     g_autoptr(NetTestsLog) last = log_of(RANKS("n8", 70, 71) ROW_1M);
     g_assert_cmpuint(table_of(last, 0)->n_ranks, ==, 72);
     g_assert_cmpuint(table_of(last, 0)->hosts->len, ==, 0);
+    g_autoptr(NetTestsLog) torn = log_of(RANKS("n0", 0, 0) RANKS("n1", 0, 0) ROW_1M);
+    g_assert_cmpuint(table_of(torn, 0)->n_ranks, ==, 1);
+    g_assert_cmpuint(table_of(torn, 0)->hosts->len, ==, 0);
 }
 
 /* Every number of ranks up to where two digits of busbw tell neighbours apart, from rows printed as nccl-tests does. */
