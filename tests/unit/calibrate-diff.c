@@ -92,7 +92,8 @@ test_twice(void)
 }
 
 /* A runs at 0.7 of 10 Tflop/s after 4 us, B at 0.7 of 20 after 2; of each other's shapes they have none. B's surface
- * says half of A's times. Shapes far from all of B's are left out. */
+ * says half of A's times, but for waves of tiles, which are not in these times. Shapes far from all of B's are left
+ * out. */
 static void
 test_surface(void)
 {
@@ -116,8 +117,8 @@ test_surface(void)
     g_assert_cmpuint(near->n, >, 25);
     g_assert_cmpuint(near->n, <=, 50);
     g_assert_cmpfloat_with_epsilon(near->median, 0.5, 0.01);
-    g_assert_cmpfloat_with_epsilon(near->p10, 0.5, 0.02);
-    g_assert_cmpfloat_with_epsilon(near->p90, 0.5, 0.02);
+    g_assert_cmpfloat_with_epsilon(near->p10, 0.5, 0.06);
+    g_assert_cmpfloat_with_epsilon(near->p90, 0.5, 0.06);
 }
 
 static void
