@@ -3,16 +3,9 @@
 
 #include "report/certainty.h"
 
-#include <string.h>
+#include "step-doubts.h"
 
-static GArray *
-doubts_new(const StepDoubt *doubts, guint n)
-{
-    GArray *array = g_array_new(FALSE, FALSE, sizeof(StepDoubt));
-    g_array_append_vals(array, doubts, n);
-    step_doubts_sort(array);
-    return array;
-}
+#include <string.h>
 
 static void
 test_words(void)

@@ -1,18 +1,9 @@
 /* Errors of two times set against each other: by hand, and against a slow twin. */
 #include "config.h"
 
-#include "step/doubt.h"
+#include "step-doubts.h"
 
 #include <math.h>
-
-static GArray *
-doubts_new(const StepDoubt *doubts, guint n)
-{
-    GArray *array = g_array_new(FALSE, FALSE, sizeof(StepDoubt));
-    g_array_append_vals(array, doubts, n);
-    step_doubts_sort(array);
-    return array;
-}
 
 static void
 test_by_hand(void)

@@ -16,7 +16,7 @@ UNIT_TESTS += \
 	%D%/step-shard \
 	%D%/step-units \
 	%D%/step-volumes
-EXTRA_DIST += %D%/step-expect.h %D%/step-fixture.h %D%/step-record.h
+EXTRA_DIST += %D%/step-doubts.h %D%/step-expect.h %D%/step-fixture.h %D%/step-record.h
 BENCHES += tests/bench/iteration tests/bench/samples
 UNIT_TESTS += %D%/step-placement
 GOLDEN_TESTS += tests/golden/placement.golden
